@@ -1,0 +1,39 @@
+# Each target makes .venv and installs by itself, once: the environment is keyed by the hash of what it is made from.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := constraints.txt pyproject.toml $(wildcard CMakeLists.txt native/*)
+KEY := $(shell cat $(SOURCES) | cksum | tr -d ' ')
+STAMP := $(VENV)/.installed-$(KEY)
+
+.PHONY: help demo test lint bench docs install clean
+help: ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+install: $(STAMP) ## the environment only
+$(STAMP):
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@rm -f $(VENV)/.installed-*
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP) ## train a noisy and a plain network on digits, show how robust they are
+	$(BIN)/noisyrnn demo
+
+test: $(STAMP) ## all tests and doctests
+	$(BIN)/python -m pytest -q -n 2 $(ARGS)
+
+lint: $(STAMP) ## style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP) ## speed beside the peers, as ratios in one run
+	$(BIN)/noisyrnn bench
+
+docs: $(STAMP) ## regenerate what the documents quote from the code
+	$(BIN)/python docs/make.py
+
+clean: ## remove the environment and every generated file
+	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
