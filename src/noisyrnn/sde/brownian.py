@@ -7,7 +7,7 @@ The number for (key, stream, channel, sample, step, unit) comes from the Philox-
     Philox counter  (1 + block, sample, channel, 0)
 
 Units are served in groups of sixteen: a group takes two consecutive blocks, eight 64-bit words w_0 .. w_7. Blocks are
-numbered through the groups of a step and then through the steps. With lo and hi the halves of a word as 32-bit integers,
+numbered through the groups of a step and then through the steps. With lo and hi the halves of a word, 32-bit integers,
 
     Gaussian, channel 0:   u = float32(lo) 2^-32 + 2^-33 in (0, 1],   v = float32(signed hi) 2^-31 in [-1, 1]
                            unit 16 g + j     = sqrt(-2 log u_j) cos(pi v_j)
