@@ -24,7 +24,7 @@ from noisyrnn.rnn.eager import affine_scan
 from noisyrnn.rnn.scan import scan_built
 from noisyrnn.sde.activation import TANH
 from noisyrnn.sde.brownian import Key
-from noisyrnn.sde.diffusion import Coupling, DriftNoise, Silence
+from noisyrnn.sde.diffusion import Coupling, DriftNoise, Silence, Strength
 from noisyrnn.sde.drift import TanhDrift
 from noisyrnn.sde.pace import UniformFactor
 from noisyrnn.sde.schemes import euler_maruyama
@@ -85,8 +85,8 @@ class TanhFamily:
 
     drift: TanhDrift
     length: ConstantStep | LearnedStep | None
-    additive: Tensor | None = None
-    multiplicative: Tensor | float = 0.0
+    additive: Strength | None = None
+    multiplicative: Strength = 0.0
     released: bool = False
 
 
@@ -96,7 +96,7 @@ def tanh_family(cell: Cell, dt: Tensor | None) -> TanhFamily | None:
         return None
     drift, diffusion, pace = cell.sde.drift, cell.sde.diffusion, cell.scheme.pace
     length = cell.length if isinstance(cell.length, ConstantStep | LearnedStep) else None
-    if type(drift) is not TanhDrift or drift.activation is not TANH:
+    if type(drift) is not TanhDrift or drift.activation != TANH:
         return None
     if length is None and dt is None:
         return None
@@ -148,7 +148,7 @@ def _coefficients(family: TanhFamily, dt: Tensor, path: NoisePath | None) -> tup
     elif xi is not None and family.additive is not None:
         root = dt.sqrt()
         beta = root * family.additive * xi
-        if isinstance(family.multiplicative, Tensor):
+        if isinstance(family.multiplicative, Tensor) or family.multiplicative != 0:
             alpha = dt + root * family.multiplicative * xi
     return alpha, beta
 

@@ -23,6 +23,7 @@ from noisyrnn.rnn.cell import Cell, States
 from noisyrnn.rnn.fused import Route, run
 from noisyrnn.rnn.lengths import checked_lengths, reversed_in_time
 from noisyrnn.sde.brownian import Key, fresh_key, uniform
+from noisyrnn.sde.steps import ConstantStep
 
 _DROPOUT_STREAM = 1 << 32  # far from the streams of layers and directions
 
@@ -226,8 +227,7 @@ class Layer(nn.Module):
         if dt is None:
             return None
         for cell in self._all():
-            fixed = getattr(getattr(cell, "length", None), "length", None)
-            if not cell.timed or fixed is None:
+            if not cell.timed or not isinstance(getattr(cell, "length", None), ConstantStep):
                 raise ValueError(
                     f"dt replaces a constant step size, which this {type(self).__name__} does not have; "
                     "build it with a fixed dt (learned_step=False), or leave dt out."

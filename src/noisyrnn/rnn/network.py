@@ -7,8 +7,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from noisyrnn.types import Sequence
-
 
 class Classifier(nn.Module):
     """logits = V h_T + c, with h_T the layer's state at each sequence's last valid step.
@@ -33,11 +31,11 @@ class Classifier(nn.Module):
     def classes(self) -> int:
         return self.readout.out_features
 
-    def forward(self, x: Sequence, **call: Any) -> Tensor:
+    def forward(self, x: Tensor, **call: Any) -> Tensor:
         """Logits (batch, classes); keywords are those of the layer's call: lengths, mask, dt, noise, generator, key."""
         return self.readout(self.features(x, **call))
 
-    def features(self, x: Sequence, **call: Any) -> Tensor:
+    def features(self, x: Tensor, **call: Any) -> Tensor:
         """Last valid state of the top layer, (batch, output_size)."""
         if x.ndim != 3:
             raise ValueError(f"A classifier takes (batch, time, inputs), got shape {tuple(x.shape)}.")
@@ -51,7 +49,7 @@ class Classifier(nn.Module):
         return call
 
     @torch.no_grad()
-    def probabilities(self, x: Sequence, *, draws: int = 0, **call: Any) -> Tensor:
+    def probabilities(self, x: Tensor, *, draws: int = 0, **call: Any) -> Tensor:
         """softmax(logits), or their mean over ``draws`` noisy passes (Monte-Carlo prediction)."""
         if draws == 0:
             return self(x, noise=False, **call).softmax(-1)
