@@ -1,0 +1,114 @@
+// The input of a recurrence, u = U x + b or given, and its gradients; shared by all models.
+#pragma once
+
+#include "gemm.hpp"
+#include "problem.hpp"
+
+namespace noisyrnn {
+namespace NOISYRNN_ISA {
+
+// Lanes from column j of a row of `units` numbers; zero beyond its end.
+template <class T>
+NOISYRNN_INLINE Vec<T> row_load(const T* row, std::int64_t j, std::int64_t units, bool whole) {
+    return whole ? load<Vec<T>>(row + j) : load_first<Vec<T>>(row + j, static_cast<int>(units - j));
+}
+
+template <class T>
+NOISYRNN_INLINE void row_store(T* row, std::int64_t j, Vec<T> v, std::int64_t units, bool whole) {
+    if (whole)
+        store(row + j, v);
+    else
+        store_first(row + j, v, static_cast<int>(units - j));
+}
+
+template <class T>
+class Drive {
+public:
+    Drive(const Input<T>& input, const Size& size)
+        : input_(input), size_(size), width_(padded(size.units)), packed_((size.inputs + 1) * width_) {
+        T* to = packed_.zeroed((size.inputs + 1) * width_);
+        for (std::int64_t j = 0; j < size.units && input.drive == nullptr; ++j) {
+            to[j] = input.b != nullptr ? input.b[j] : T(0);
+            for (std::int64_t i = 0; i < size.inputs; ++i) to[(i + 1) * width_ + j] = input.U[j * size.inputs + i];
+        }
+    }
+
+    // u for lanes from unit j of a sample; `at` = step * batch + sample.
+    NOISYRNN_INLINE Vec<T> operator()(std::int64_t at, std::int64_t j, bool whole) const {
+        if (input_.drive != nullptr) return row_load(input_.drive + at * size_.units, j, size_.units, whole);
+        const T* column = packed_.data() + j;
+        Vec<T> u = load<Vec<T>>(column);
+        const T* x = input_.x + at * size_.inputs;
+        for (std::int64_t i = 0; i < size_.inputs; ++i) u = load<Vec<T>>(column + (i + 1) * width_) * x[i] + u;
+        return u;
+    }
+
+    // Numbers that each slice sums: gradients of b and of the columns of U.
+    std::int64_t sum_size() const {
+        return input_.drive == nullptr && (input_.g_U != nullptr || input_.g_b != nullptr)
+                   ? (size_.inputs + 1) * width_
+                   : 0;
+    }
+
+    // Gradient of one sample's u at one step, padded with zeros, to everything that u was made from.
+    NOISYRNN_INLINE void gradient(std::int64_t at, const T* g, T* sums) const {
+        using V = Vec<T>;
+        if (input_.g_drive != nullptr)
+            __builtin_memcpy(input_.g_drive + at * size_.units, g, size_.units * sizeof(T));
+        if (input_.drive != nullptr) return;
+        const T* x = input_.x + at * size_.inputs;
+        if (sum_size() != 0)
+            for (std::int64_t j = 0; j < width_; j += lanes<T>) {
+                const V v = load<V>(g + j);
+                store(sums + j, load<V>(sums + j) + v);
+                for (std::int64_t i = 0; i < size_.inputs; ++i) {
+                    T* sum = sums + (i + 1) * width_ + j;
+                    store(sum, v * x[i] + load<V>(sum));
+                }
+            }
+        if (input_.g_x != nullptr)
+            for (std::int64_t i = 0; i < size_.inputs; ++i) {
+                const T* column = packed_.data() + (i + 1) * width_;
+                V sum{};
+                for (std::int64_t j = 0; j < width_; j += lanes<T>)
+                    sum = load<V>(g + j) * load<V>(column + j) + sum;
+                input_.g_x[at * size_.inputs + i] = total(sum);
+            }
+    }
+
+    // The same for a held step: nothing.
+    void no_gradient(std::int64_t at) const {
+        if (input_.g_drive != nullptr)
+            __builtin_memset(input_.g_drive + at * size_.units, 0, size_.units * sizeof(T));
+        if (input_.g_x != nullptr)
+            __builtin_memset(input_.g_x + at * size_.inputs, 0, size_.inputs * sizeof(T));
+    }
+
+    void finish(const T* sums, std::int64_t slices, std::int64_t stride) const {
+        if (sum_size() == 0) return;
+        for (std::int64_t j = 0; j < size_.units; ++j)
+            for (std::int64_t i = 0; i <= size_.inputs; ++i) {
+                T sum = 0;
+                for (std::int64_t s = 0; s < slices; ++s) sum += sums[s * stride + i * width_ + j];
+                if (i == 0 && input_.g_b != nullptr) input_.g_b[j] = sum;
+                if (i > 0 && input_.g_U != nullptr) input_.g_U[j * size_.inputs + i - 1] = sum;
+            }
+    }
+
+private:
+    Input<T> input_;
+    Size size_;
+    std::int64_t width_;
+    Array<T> packed_;  // b, then the columns of U, padded
+};
+
+// Adds rows of `units` numbers to padded rows.
+template <class T>
+void add_rows(T* to, std::int64_t width, const T* from, std::int64_t rows, std::int64_t units) {
+    if (from == nullptr) return;
+    for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t j = 0; j < units; ++j) to[r * width + j] += from[r * units + j];
+}
+
+}  // namespace NOISYRNN_ISA
+}  // namespace noisyrnn
