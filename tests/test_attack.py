@@ -223,9 +223,7 @@ def test_more_restarts_and_steps_never_help_the_network(network):
     x = z_scored(64)
     y = predicted(network, x)
     gains = [
-        excess(
-            network(PGD(radius=0.4, steps=steps, step=0.1, restarts=restarts)(network, x, y, seeded(9))), y
-        )
+        excess(network(PGD(radius=0.4, steps=steps, step=0.1, restarts=restarts)(network, x, y, seeded(9))), y)
         for steps, restarts in ((1, 1), (8, 1))
     ]
     assert bool((gains[1] >= gains[0] - 1e-6).all())
@@ -389,9 +387,7 @@ def test_impossible_settings_are_refused(wrong):
 
 def test_refusals_name_the_remedy(network):
     x, y = z_scored(2, scale=3.0), torch.tensor([0, 1])
-    with pytest.raises(
-        ValueError, match=r"x\[0, \d, \d\] = .* lies outside bounds=\(0.0, 1.0\): leave bounds out"
-    ):
+    with pytest.raises(ValueError, match=r"x\[0, \d, \d\] = .* lies outside bounds=\(0.0, 1.0\): leave bounds out"):
         FGSM(radius=0.1, bounds=(0, 1))(network, x, y)
     with pytest.raises(ValueError, match="name 3 features, but x has 2"):
         FGSM(radius=0.1, bounds=((0, 0, 0), 1))(network, x, y)

@@ -57,9 +57,7 @@ def signal(shape: tuple[int, ...], seed: int, dtype: torch.dtype = torch.float32
 
 
 def close(measured: torch.Tensor, expected: float, deviation: float) -> bool:
-    return abs(float(measured.double().mean()) - expected) < FALSE_ALARM * deviation / math.sqrt(
-        measured.numel()
-    )
+    return abs(float(measured.double().mean()) - expected) < FALSE_ALARM * deviation / math.sqrt(measured.numel())
 
 
 @settings(max_examples=60, deadline=None)
@@ -96,9 +94,7 @@ def test_pieces_of_a_batch_get_what_the_whole_gets(fault, shape, seed, cut):
 @pytest.mark.parametrize("fault", ALL, ids=lambda fault: fault.kind)
 def test_single_and_double_precision_see_the_same_noise(fault):
     x = signal((4, 30, 2), 3)
-    torch.testing.assert_close(
-        fault(x.double(), seeded(1)).float(), fault(x, seeded(1)), atol=1e-5, rtol=1e-5
-    )
+    torch.testing.assert_close(fault(x.double(), seeded(1)).float(), fault(x, seeded(1)), atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("fault", ALL, ids=lambda fault: fault.kind)
@@ -184,9 +180,7 @@ def test_wander_is_a_wave_of_the_stated_period_and_deviation():
     wave = BaselineWander(sigma=0.5, period=20)(torch.zeros(20000, 41, 1), seeded(0))
     torch.testing.assert_close(wave[:, :21], wave[:, 20:], atol=1e-5, rtol=0)
     torch.testing.assert_close(wave[:, :10], -wave[:, 10:20], atol=1e-5, rtol=0)
-    assert close(
-        wave[:, 7] ** 2, 0.25, 0.25 / math.sqrt(2)
-    )  # the square of a sine has variance 1/8 of amplitude^4
+    assert close(wave[:, 7] ** 2, 0.25, 0.25 / math.sqrt(2))  # the square of a sine has variance 1/8 of amplitude^4
 
 
 def test_clipping_keeps_the_middle_of_the_range():

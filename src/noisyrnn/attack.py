@@ -88,9 +88,7 @@ def gradient(
             heights = excess(logits, y) if loss is Loss.EXCESS else _cross_entropy(logits, y)
             height = heights.sum()
         if not height.requires_grad:
-            raise ValueError(
-                "An attack needs logits that are differentiable in x, but the network detaches x."
-            )
+            raise ValueError("An attack needs logits that are differentiable in x, but the network detaches x.")
         slopes.append(torch.autograd.grad(height, point)[0])
         means.append(logits.detach())
     return torch.nan_to_num(sum(slopes[1:], slopes[0]) / passes), sum(means[1:], means[0]) / passes
@@ -133,9 +131,7 @@ class _Attack(BaseModel, ABC):
         """
         return type(self).model_validate({**self.model_dump(), "radius": radius})
 
-    def __call__(
-        self, network: Network, x: Sequence, y: Labels, generator: torch.Generator | None = None
-    ) -> Sequence:
+    def __call__(self, network: Network, x: Sequence, y: Labels, generator: torch.Generator | None = None) -> Sequence:
         """x~ of each sample; y holds the true classes, or with ``targeted`` the wanted ones.
 
         Samples are worked on ``batch`` at a time, all at once by default; that changes nothing but memory.
@@ -173,9 +169,7 @@ class _Attack(BaseModel, ABC):
     def _refuse_outside(self, x: Tensor) -> None:
         for bound in self.bounds or ():
             if isinstance(bound, tuple) and len(bound) != x.shape[-1]:
-                raise ValueError(
-                    f"bounds name {len(bound)} features, but x has {x.shape[-1]}; give one number or all."
-                )
+                raise ValueError(f"bounds name {len(bound)} features, but x has {x.shape[-1]}; give one number or all.")
         outside = (self._inside(x) != x).nonzero()
         if len(outside):
             sample, time, feature = outside[0].tolist()
@@ -224,9 +218,7 @@ class PGD(_Attack):
     @model_validator(mode="after")
     def _restarts_differ(self: _P) -> _P:
         if self.restarts > 1 and not self.random_start:
-            raise ValueError(
-                f"{self.restarts} restarts need random_start=True: without it they are all the same."
-            )
+            raise ValueError(f"{self.restarts} restarts need random_start=True: without it they are all the same.")
         return self
 
     @override
@@ -241,9 +233,7 @@ class PGD(_Attack):
                 gained = torch.where(better, gain, gained)
         return worst
 
-    def _candidates(
-        self, network: Network, x: Tensor, y: Tensor, start: Tensor
-    ) -> Iterator[tuple[Tensor, Tensor]]:
+    def _candidates(self, network: Network, x: Tensor, y: Tensor, start: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         step = 2.5 * self.radius / self.steps if self.step is None else self.step
         point = start
         for _ in range(self.steps):
@@ -307,9 +297,7 @@ def curve(
     (1.0, 0.5, 0.0)
     """
     if attack.targeted or list(radii) != sorted(radii):
-        raise ValueError(
-            f"A curve needs an attack without target and rising radii, got {attack!r} and {radii}."
-        )
+        raise ValueError(f"A curve needs an attack without target and rising radii, got {attack!r} and {radii}.")
     standing = torch.ones(len(x), dtype=torch.bool, device=x.device)
     rows = []
     for radius in radii:
@@ -317,9 +305,7 @@ def curve(
         found = attack.at(radius)(network, x[left], y[left], generator) if radius and len(left) else x[left]
         standing = standing.clone()
         for piece in _pieces(len(left), attack.batch):
-            standing[left[piece]] = (
-                _mean_logits(network, found[piece], attack.passes).argmax(dim=1) == y[left[piece]]
-            )
+            standing[left[piece]] = _mean_logits(network, found[piece], attack.passes).argmax(dim=1) == y[left[piece]]
         rows.append(standing)
     return Curve(radii=tuple(radii), survives=torch.stack(rows) if rows else standing[None, :][:0])
 

@@ -123,9 +123,7 @@ def test_an_altered_answer_is_dropped_and_the_next_address_tried(empty, monkeypa
         target.write_bytes(GOOD[url.rsplit("/", 1)[1]] if "good" in url else b"a login page")
 
     monkeypatch.setattr(carriers, "download", served)
-    found = obtained(
-        sources((Address(url="http://bad"), None), (Address(url="http://good"), None)), progress=False
-    )
+    found = obtained(sources((Address(url="http://bad"), None), (Address(url="http://good"), None)), progress=False)
     assert [file.provenance.source for file in found] == ["http://good/train", "http://good/test"]
     assert list((empty / "downloads").iterdir()) == []
 

@@ -63,9 +63,7 @@ def server() -> Iterator[Server]:
 
 def fetched(server, target, **options) -> list[tuple[int, int | None]]:
     steps = []
-    download(
-        server.url, target, advance=lambda have, total: steps.append((have, total)), pause=0.0, **options
-    )
+    download(server.url, target, advance=lambda have, total: steps.append((have, total)), pause=0.0, **options)
     return steps
 
 

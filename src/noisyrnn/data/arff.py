@@ -34,9 +34,7 @@ def read(text: str, *, file: str, label: str | None = None, padded: bool = False
         (cells,) = csv.reader([raw.strip()], quotechar=quote, skipinitialspace=True)
         if target is not None:
             if len(cells) <= target:
-                raise DataError(
-                    f"{file}, line {line}: {len(cells)} values, but the label is number {target + 1}."
-                )
+                raise DataError(f"{file}, line {line}: {len(cells)} values, but the label is number {target + 1}.")
             labels.append(cells.pop(target).strip().strip("'\""))
         # A relational attribute holds one channel a line, and the line breaks are written as \n.
         channels = [part.split(",") for part in cells[0].split("\\n")] if len(cells) == 1 else [cells]

@@ -17,9 +17,7 @@ from noisyrnn.data.split import Provenance, Splits
 from noisyrnn.data.table import Table
 from noisyrnn.data.ucr import ECG5000, UCR, archive
 
-DataSet = Annotated[
-    Digits | MNIST | PermutedMNIST | FashionMNIST | ECG5000 | UCR | Table, Field(discriminator="kind")
-]
+DataSet = Annotated[Digits | MNIST | PermutedMNIST | FashionMNIST | ECG5000 | UCR | Table, Field(discriminator="kind")]
 """Any data set; in JSON the field ``kind`` tells which."""
 
 _Any = Digits | MNIST | PermutedMNIST | FashionMNIST | ECG5000 | UCR | Table

@@ -52,9 +52,7 @@ class Digits(DataSetting):
         images = held.images.astype(np.uint8)
         digest = hashlib.sha256(images.tobytes()).hexdigest()
         if digest != SHA256:
-            raise DataError(
-                f"scikit-learn {version('scikit-learn')} brings other digits: install a tested version."
-            )
+            raise DataError(f"scikit-learn {version('scikit-learn')} brings other digits: install a tested version.")
         y = held.target.astype(np.int64)
         source = f"scikit-learn {version('scikit-learn')}"
         return divided(

@@ -35,9 +35,7 @@ def stratified(labels: NDArray[np.int64], sizes: tuple[int, ...], seed: int) -> 
     [[4, 2], [2, 1]]
     """
     if min(sizes, default=0) < 0 or sum(sizes) > len(labels):
-        raise DataError(
-            f"Cannot draw parts of {sizes} from {len(labels)} samples: ask for no more than there are."
-        )
+        raise DataError(f"Cannot draw parts of {sizes} from {len(labels)} samples: ask for no more than there are.")
     random = np.random.RandomState(seed)
     pools = [random.permutation(np.flatnonzero(labels == label)) for label in np.unique(labels)]
     parts = []

@@ -133,9 +133,7 @@ def uncompressed(path: Path, member: str | None = None) -> bytes:
     except KeyError as error:
         raise DataError(f"{path} has no member {member}: it is not the archive expected.") from error
     except OSError as error:
-        raise DataError(
-            f"{path} cannot be read ({error.strerror}): check the path and its permissions."
-        ) from error
+        raise DataError(f"{path} cannot be read ({error.strerror}): check the path and its permissions.") from error
 
 
 def stored(file: File, source: Source) -> Path:

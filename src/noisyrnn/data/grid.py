@@ -79,9 +79,7 @@ def series(grid: Grid, columns: Columns, *, file: str) -> Sequences:
         cells = list(row)
         if label is not None:
             if label >= len(cells) or cells[label] is None or not str(cells[label]).strip():
-                raise DataError(
-                    f"{file}, line {line}: no label in column {label}: add it or remove the line."
-                )
+                raise DataError(f"{file}, line {line}: no label in column {label}: add it or remove the line.")
             labels.append(str(cells.pop(label)))
         if len(cells) == 1 and isinstance(cells[0], list | tuple | np.ndarray):
             cells = list(cells[0])  # Parquet: a whole series in one cell
@@ -127,17 +125,13 @@ def _label(grid: Grid, columns: Columns, file: str) -> int | None:
         return 0  # as the UCR archive has it
     named = [index for index, name in enumerate(grid.header) if name.lower() in LABELS]
     if len(named) != 1:
-        raise DataError(
-            f"{file}: which of the columns {_short(grid.header)} is the label? Name it with label=."
-        )
+        raise DataError(f"{file}: which of the columns {_short(grid.header)} is the label? Name it with label=.")
     return named[0]
 
 
 def _column(grid: Grid, name: str, file: str) -> int:
     if grid.header is None:
-        raise DataError(
-            f"{file} has no header, so there is no column {name!r}: give the number of the column."
-        )
+        raise DataError(f"{file} has no header, so there is no column {name!r}: give the number of the column.")
     if name not in grid.header:
         raise DataError(f"{file} has no column {name!r}: it has {_short(grid.header)}.")
     return grid.header.index(name)
@@ -156,9 +150,7 @@ def _long(grid: Grid, columns: Columns, label: int | None, file: str) -> Sequenc
     for line, row in zip(grid.lines, grid.rows, strict=True):
         where = f"line {line}"
         if len(row) != len(grid.header or ()):
-            raise DataError(
-                f"{file}, {where}: {len(row)} cells, but the header names {len(grid.header or ())}."
-            )
+            raise DataError(f"{file}, {where}: {len(row)} cells, but the header names {len(grid.header or ())}.")
         key = str(row[case])
         known = instants.setdefault(key, [])
         order = float(len(known)) if time is None else number(row[time], file=file, where=where)
@@ -168,9 +160,6 @@ def _long(grid: Grid, columns: Columns, label: int | None, file: str) -> Sequenc
                 f"{file}, {where}: case {key} is {row[label]!r} here, {labels[key]!r} before: it needs one."
             )
     found: list[NDArray[np.float64]] = [
-        np.array([values for _, values in sorted(one, key=lambda instant: instant[0])])
-        for one in instants.values()
+        np.array([values for _, values in sorted(one, key=lambda instant: instant[0])]) for one in instants.values()
     ]
-    return stacked(
-        found, list(labels.values()) if label is not None else None, file=file, padded=columns.padded
-    )
+    return stacked(found, list(labels.values()) if label is not None else None, file=file, padded=columns.padded)

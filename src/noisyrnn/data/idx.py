@@ -24,7 +24,5 @@ def array(content: bytes, *, file: str) -> NDArray[np.uint8]:
     data = content[4 + 4 * axes :]
     shape = tuple(np.frombuffer(content[4 : 4 + 4 * axes], dtype=">u4").tolist())
     if len(shape) != axes or math.prod(shape) != len(data):
-        raise DataError(
-            f"{file} announces {shape} but holds {len(data)} numbers: replace it by a whole copy."
-        )
+        raise DataError(f"{file} announces {shape} but holds {len(data)} numbers: replace it by a whole copy.")
     return np.frombuffer(data, dtype=np.uint8).reshape(shape)

@@ -47,9 +47,7 @@ def order(permutation: Permutation) -> NDArray[np.int64]:
     else:
         drawn = np.random.RandomState(92916).permutation(784).astype(np.int64)
     if not fingerprint(drawn).startswith(_FINGERPRINTS[permutation]):
-        raise DataError(
-            f"This version of torch or NumPy draws another {permutation.value}: install a tested one."
-        )
+        raise DataError(f"This version of torch or NumPy draws another {permutation.value}: install a tested one.")
     return drawn
 
 

@@ -153,9 +153,7 @@ class FashionMNIST(_Images):
 
     @override
     def sources(self) -> tuple[Source, ...]:
-        return _sources(
-            "Fashion-MNIST", ("fashion-mnist", "FashionMNIST/raw"), _FASHION, _FASHION_HOSTS, None
-        )
+        return _sources("Fashion-MNIST", ("fashion-mnist", "FashionMNIST/raw"), _FASHION, _FASHION_HOSTS, None)
 
     @override
     def splits(self, files: tuple[File, ...]) -> Splits:

@@ -18,9 +18,7 @@ def archive(package: Package, directory: Path) -> Path:
     """Path of the package's archive in ``directory``, which must be empty."""
     command = _command(package, directory)
     try:
-        done = subprocess.run(
-            command, cwd=directory, capture_output=True, text=True, timeout=_PATIENCE, check=False
-        )
+        done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=_PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise DataError(f"{package.manager} could not fetch {package.name} ({error}).") from error
     found = [path for path in directory.iterdir() if path.suffix in {".whl", ".tgz"}]

@@ -61,9 +61,7 @@ def _arrays(content: bytes, file: str, columns: Columns) -> Sequences:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             held = {name.lower(): arrays[name] for name in arrays.files}
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise DataError(
-            f"{file} is not an .npz file of plain arrays ({error}): save it with np.savez."
-        ) from error
+        raise DataError(f"{file} is not an .npz file of plain arrays ({error}): save it with np.savez.") from error
     if "x" not in held:
         raise DataError(f"{file} has no array x: it has {', '.join(held) or 'none'}.")
     x = held["x"]
@@ -75,9 +73,7 @@ def _arrays(content: bytes, file: str, columns: Columns) -> Sequences:
         raise DataError(f"{file}: lengths must give each of the {len(x)} series 1 to {x.shape[1]} instants.")
     y = held.get("y") if columns.labelled else None
     if y is not None and y.shape != (len(x),):
-        raise DataError(
-            f"{file}: y must hold one class for each of the {len(x)} series, got shape {y.shape}."
-        )
+        raise DataError(f"{file}: y must hold one class for each of the {len(x)} series, got shape {y.shape}.")
     series = [one[:length].astype(np.float64) for one, length in zip(x, lengths, strict=True)]
     labels = None if y is None else [str(label) for label in y.tolist()]
     return stacked(series, labels, file=file, padded=columns.padded)
@@ -87,9 +83,7 @@ def _parquet(content: bytes, file: str) -> Grid:
     try:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError as error:
-        raise DataError(
-            f"{file}: Parquet needs pyarrow: pip install pyarrow, or save the table as CSV."
-        ) from error
+        raise DataError(f"{file}: Parquet needs pyarrow: pip install pyarrow, or save the table as CSV.") from error
     try:
         table = parquet.read_table(arrow.BufferReader(content))
     except arrow.ArrowInvalid as error:

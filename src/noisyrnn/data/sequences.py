@@ -45,23 +45,17 @@ def stacked(
         raise DataError(f"{file}: series {int(lengths.argmin())} (counted from 0) is empty: remove it.")
     x = np.zeros((len(series), int(lengths.max()), features.pop()), dtype=np.float32)
     for index, one in enumerate(series):
-        with np.errstate(
-            over="ignore"
-        ):  # too large for single precision becomes infinite, and is refused below
+        with np.errstate(over="ignore"):  # too large for single precision becomes infinite, and is refused below
             x[index, : len(one)] = one
     if not np.isfinite(x).all():
         sample, time, feature = np.argwhere(~np.isfinite(x))[0].tolist()
         value = x[sample, time, feature]
         hint = "missing" if np.isnan(value) else "infinite or too large"
         ends = np.isnan(x[sample, time : lengths[sample]]).all()
-        remedy = (
-            "set padded=True if NaN marks the end of a series" if ends else "fill or remove it before loading"
-        )
+        remedy = "set padded=True if NaN marks the end of a series" if ends else "fill or remove it before loading"
         raise DataError(f"{file}: x[{sample}, {time}, {feature}] is {hint}: {remedy}.")
     equal = bool((lengths == lengths[0]).all())
-    return Sequences(
-        x=x, lengths=None if equal else lengths, labels=None if labels is None else tuple(labels)
-    )
+    return Sequences(x=x, lengths=None if equal else lengths, labels=None if labels is None else tuple(labels))
 
 
 def classes(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:

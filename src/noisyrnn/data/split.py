@@ -96,6 +96,4 @@ class Splits:
         for name in ("train", "validation", "test"):
             y = getattr(self, name).y
             if len(y) and not 0 <= int(y.min()) <= int(y.max()) < len(self.classes):
-                raise DataError(
-                    f"Classes of the {name} split must be 0 to {len(self.classes) - 1}, got {y.unique()}."
-                )
+                raise DataError(f"Classes of the {name} split must be 0 to {len(self.classes) - 1}, got {y.unique()}.")

@@ -62,9 +62,7 @@ class Table(DataSetting):
             if part.labels is None:
                 raise DataError(f"{path.name} has no labels: training and testing need them.")
             if parts and part.x.shape[2] != parts[0].x.shape[2]:
-                raise DataError(
-                    f"{path.name} has {part.x.shape[2]} features, the training file another number."
-                )
+                raise DataError(f"{path.name} has {part.x.shape[2]} features, the training file another number.")
             digest = hashlib.sha256(content).hexdigest()
             parts.append(part)
             records.append(Provenance(file=path.name, sha256=digest, source="own file", verified=False))
@@ -73,9 +71,7 @@ class Table(DataSetting):
         first = len(parts[0])
         aside = (round(self.validation * first), 0 if self.test_path else round(self.test * first))
         if first <= sum(aside):
-            raise DataError(
-                f"{self.path.name} holds {first} series, too few to set {sum(aside)} of them aside."
-            )
+            raise DataError(f"{self.path.name} holds {first} series, too few to set {sum(aside)} of them aside.")
         train, validation, test = stratified(y[:first], (first - sum(aside), *aside), self.split_seed)
         given = np.arange(first, len(y), dtype=np.int64)
         return divided(

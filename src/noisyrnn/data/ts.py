@@ -29,9 +29,7 @@ def read(text: str, *, file: str, padded: bool = False) -> Sequences:
         if not inside:
             key, _, value = line.partition(" ")
             if not key.startswith("@"):
-                raise DataError(
-                    f"{file}, line {line_number}: data before @data: add the header of a .ts file."
-                )
+                raise DataError(f"{file}, line {line_number}: data before @data: add the header of a .ts file.")
             header[key[1:].lower()] = value.strip().lower()
             inside = key.lower() == "@data"
             if inside:
@@ -48,9 +46,7 @@ def read(text: str, *, file: str, padded: bool = False) -> Sequences:
 
 def _refuse(header: dict[str, str], file: str) -> None:
     if header.get("timestamps", "false").startswith("true"):
-        raise DataError(
-            f"{file} holds (time, value) pairs: resample it to equal steps and set @timeStamps false."
-        )
+        raise DataError(f"{file} holds (time, value) pairs: resample it to equal steps and set @timeStamps false.")
     if header.get("targetlabel", "false").startswith("true"):
         raise DataError(f"{file} is a regression problem (@targetLabel): classes are needed.")
 

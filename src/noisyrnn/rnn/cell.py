@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from noisyrnn.rnn import native
 from noisyrnn.sde.brownian import Key, draw, uniform
 from noisyrnn.sde.diffusion import Diffusion
 from noisyrnn.sde.drift import Drift
@@ -21,6 +22,9 @@ from noisyrnn.sde.system import SDE, Calculus
 
 States = tuple[Tensor, ...]
 """Hidden states of one instant, (batch, units) each: one for most cells, (y, z) for coRNN."""
+
+Sequenced = tuple[Tensor | None, States]
+"""Outputs of a sequence (time, batch, units), None where they were not asked for, and its last states."""
 
 
 class NoisePath(NamedTuple):
@@ -90,14 +94,28 @@ class Cell(nn.Module, ABC):
         """What the next layer or the readout sees."""
         return states[0]
 
+    def by_kernel(
+        self,
+        x: Tensor,
+        states: States,
+        *,
+        dt: Tensor | None,
+        lengths: Tensor | None,
+        outputs: bool,
+        chunk: int | None,
+    ) -> Sequenced | None:
+        """A whole sequence by the native kernel, for cells that have one."""
+        return None
+
     def path(self, key: Key, samples: int, steps: int, like: Tensor) -> NoisePath:
         """The noise of ``steps`` inputs for ``samples`` samples; ``like`` gives dtype and device."""
         fine = Key(value=key.value, stream=key.stream, sample=key.sample, step=key.step * self.substeps)
         many = steps * self.substeps
         # Low precision is drawn in single precision and rounded.
         kind = like.dtype if like.dtype in (torch.float32, torch.float64) else torch.float32
-        xi = draw(fine, samples, many, self.noises, dtype=kind).to(like) if self.noises else None
-        chance = uniform(fine, samples, many, self.units, dtype=kind).to(like) if self.chance else None
+        normal, even = (native.gaussian, native.uniform) if native.available() else (draw, uniform)
+        xi = normal(fine, samples, many, self.noises, dtype=kind).to(like) if self.noises else None
+        chance = even(fine, samples, many, self.units, dtype=kind).to(like) if self.chance else None
         return NoisePath(xi, chance)
 
 

@@ -20,11 +20,19 @@ import torch
 from torch import Tensor
 
 
-def affine_loop(u: Tensor, h: Tensor, A: Tensor | None, W: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
-    """States h_1 .. h_T of the step above, (time, batch, units), with a graph that can be differentiated twice."""
+def affine_loop(
+    u: Tensor, h: Tensor, A: Tensor | None, W: Tensor, alpha: Tensor, beta: Tensor, gate: Tensor | None = None
+) -> Tensor:
+    """States h_1 .. h_T of the step above, (time, batch, units), with a graph that can be differentiated twice.
+
+    With ``gate``, a drive v, the tanh is multiplied by sigmoid(W h + v).
+    """
     outputs = []
     for time in range(u.shape[0]):
-        drift = torch.tanh(h @ W.mT + u[time])
+        recurrent = h @ W.mT
+        drift = torch.tanh(recurrent + u[time])
+        if gate is not None:
+            drift = torch.sigmoid(recurrent + gate[time]) * drift
         if A is not None:
             drift = h @ A.mT + drift
         h = h + alpha[time] * drift + beta[time]

@@ -118,12 +118,20 @@ class Layer(nn.Module):
         generator: torch.Generator | None = None,
         key: Key | None = None,
         route: Route | None = None,
-    ) -> tuple[Tensor | PackedSequence, Hidden]:
-        """Outputs of the top layer, and the last states of all layers."""
+        outputs: bool = True,
+        chunk: int | None = None,
+    ) -> tuple[Tensor | PackedSequence | None, Hidden]:
+        """Outputs of the top layer, and the last states of all layers.
+
+        ``outputs=False`` says that only the last states matter: the outputs come back as None where leaving them out
+        saves time or memory. ``chunk`` (about the square root of the number of steps) trades one more forward pass of
+        the native kernel for memory that grows with that square root.
+        """
         if isinstance(x, PackedSequence):
             if lengths is not None or mask is not None:
                 raise ValueError("A PackedSequence carries its lengths; do not pass lengths or mask beside it.")
-            return self._packed(x, h_0, dt=dt, noise=noise, generator=generator, key=key, route=route)
+            call = {"dt": dt, "noise": noise, "generator": generator, "key": key, "route": route}
+            return self._packed(x, h_0, **call, outputs=outputs, chunk=chunk)
         self._check_input(x)
         single = x.ndim == 2
         inside = x.unsqueeze(1) if single else x.transpose(0, 1) if self.batch_first else x
@@ -133,10 +141,12 @@ class Layer(nn.Module):
         states = self._states(h_0, batch, inside, single)
         noise_key = self._noise_key(noise, generator, key)
         dropout_key = (noise_key or key or fresh_key(generator)) if self._drops() else None
-        output, last = self._stacked(inside, states, counts, sizes, noise_key, dropout_key, route)
+        output, last = self._stacked(inside, states, counts, sizes, noise_key, dropout_key, route, outputs, chunk)
         if single:
-            return output.squeeze(1), _joined(last, lambda state: state.squeeze(1))
-        return output.transpose(0, 1) if self.batch_first else output, _joined(last, lambda state: state)
+            return None if output is None else output.squeeze(1), _joined(last, lambda state: state.squeeze(1))
+        if output is not None and self.batch_first:
+            output = output.transpose(0, 1)
+        return output, _joined(last, lambda state: state)
 
     def last(self, h_n: Hidden) -> Tensor:
         """What the top layer shows of its last valid states, (batch, directions x units)."""
@@ -153,12 +163,15 @@ class Layer(nn.Module):
         noise_key: Key | None,
         dropout_key: Key | None,
         route: Route | None,
-    ) -> tuple[Tensor, list[States]]:
+        outputs: bool,
+        chunk: int | None,
+    ) -> tuple[Tensor | None, list[States]]:
         last: list[States] = []
         for layer in range(self.num_layers):
             if layer and dropout_key is not None:
                 x = self._dropped(x, dropout_key, layer)
-            outputs = []
+            shown: list[Tensor] = []
+            wanted = outputs or layer < self.num_layers - 1
             for direction in range(self.directions):
                 index = layer * self.directions + direction
                 cell = self._cell(index)
@@ -167,19 +180,27 @@ class Layer(nn.Module):
                     seen = reversed_in_time(x, lengths)
                     sizes = None if dt is None else reversed_in_time(dt.expand(-1, x.shape[1], -1), lengths)
                 key = noise_key.at(layer=layer, direction=direction) if noise_key and cell.noisy else None
-                output, end = run(cell, seen, states[index], key=key, dt=sizes, lengths=lengths, route=route)
-                outputs.append(reversed_in_time(output, lengths) if direction else output)
+                output, end = run(
+                    cell, seen, states[index], key=key, dt=sizes, lengths=lengths, route=route, outputs=wanted,
+                    chunk=chunk,
+                )  # fmt: skip
                 last.append(end)
-            x = outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=-1)
+                if wanted and output is not None:
+                    shown.append(reversed_in_time(output, lengths) if direction else output)
+            if not wanted:
+                return None, last
+            x = shown[0] if len(shown) == 1 else torch.cat(shown, dim=-1)
         if lengths is not None:
             # As torch pads: outputs beyond a sequence's end are zero.
             beyond = torch.arange(x.shape[0], device=x.device).unsqueeze(-1) >= lengths
             x = x.masked_fill(beyond.unsqueeze(-1), 0)
         return x, last
 
-    def _packed(self, x: PackedSequence, h_0: Hidden | None, **call: Any) -> tuple[PackedSequence, Hidden]:
+    def _packed(self, x: PackedSequence, h_0: Hidden | None, **call: Any) -> tuple[PackedSequence | None, Hidden]:
         padded, counts = pad_packed_sequence(x, batch_first=self.batch_first)
         output, h_n = self(padded, h_0, lengths=counts.to(padded.device), **call)
+        if output is None:
+            return None, h_n
         in_order = x.sorted_indices is None
         return pack_padded_sequence(output, counts, batch_first=self.batch_first, enforce_sorted=in_order), h_n
 

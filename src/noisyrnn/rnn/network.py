@@ -39,7 +39,7 @@ class Classifier(nn.Module):
         """Last valid state of the top layer, (batch, output_size)."""
         if x.ndim != 3:
             raise ValueError(f"A classifier takes (batch, time, inputs), got shape {tuple(x.shape)}.")
-        _, h_n = self.layer(x if self.layer.batch_first else x.transpose(0, 1), **self._turned(call))
+        _, h_n = self.layer(x if self.layer.batch_first else x.transpose(0, 1), outputs=False, **self._turned(call))
         return self.layer.last(h_n)
 
     def _turned(self, call: dict[str, Any]) -> dict[str, Any]:

@@ -41,4 +41,6 @@ class Stream:
         output, self.state = self.layer(x, self.state, dt=dt, noise=self.noise, key=self.key)
         if self.key is not None:
             self.key = self.key.later(x.shape[1] if self.layer.batch_first and x.ndim == 3 else x.shape[0])
+        if not isinstance(output, Tensor):
+            raise ValueError("A stream takes plain tensors, not packed sequences.")
         return output
