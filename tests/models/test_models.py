@@ -227,9 +227,9 @@ def test_initial_matrices_have_the_stated_spread(initialisation, spread):
 def test_released_initialisation_has_the_stated_spectrum():
     # Numbers of the authors' settings at n = 128, beta = 0.75, gamma = 0.001: largest singular value of A about 0.0195.
     torch.manual_seed(0)
-    A = noisyrnn.NoisyRNN(1, 128).cells[0].sde.drift.built().A
+    A = noisyrnn.NoisyRNN(1, 128).cells[0].sde.drift.built().A.detach()
     assert float(torch.linalg.matrix_norm(A, 2)) == pytest.approx(0.0195, rel=0.1)
-    printed = noisyrnn.NoisyRNN(1, 128, initialisation=Initialisation.PRINTED).cells[0].sde.drift.built().A
+    printed = noisyrnn.NoisyRNN(1, 128, initialisation=Initialisation.PRINTED).cells[0].sde.drift.built().A.detach()
     assert float(torch.linalg.matrix_norm(printed, 2)) == pytest.approx(0.70, rel=0.1)
 
 

@@ -67,8 +67,8 @@ def run(
 ) -> Sequenced:
     """Outputs (time, batch, units), or None where they are not asked for, and last states.
 
-    Noise is on where a ``key`` is given. With ``chunk`` the kernel keeps every chunk-th state only and computes the rest
-    again in its backward pass.
+    Noise is on where a ``key`` is given. With ``chunk`` the kernel keeps every chunk-th state only and computes the
+    rest again in its backward pass.
     """
     route = chosen() if route is None else route
     built = cell.built(noisy=key is not None)
