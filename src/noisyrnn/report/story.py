@@ -1,0 +1,157 @@
+"""The story that rows tell: tables, figures, findings and provenance, before anything is written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from noisyrnn.report.claims import Claim, Finding, Verdict, findings
+from noisyrnn.report.figures import Figure, figures
+from noisyrnn.report.paper import TABLES, TASKS, Task
+from noisyrnn.report.rows import Reading, Row
+from noisyrnn.report.statements import CLAIMS
+from noisyrnn.report.tables import Table, own_table, runs, table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chapter:
+    """One task of the paper or one experiment of our own: its tables, figures and findings."""
+
+    name: str
+    title: str
+    about: str
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...]
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def statements(self) -> tuple[tuple[str, str, tuple[Finding, ...]], ...]:
+        """Findings under the sentence of the paper that they decide: (source, quote, findings)."""
+        groups: dict[tuple[str, str], list[Finding]] = {}
+        for found in self.findings:
+            groups.setdefault((found.claim.source, found.claim.quote), []).append(found)
+        return tuple((source, quote, tuple(group)) for (source, quote), group in groups.items())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Where the rows come from."""
+
+    rows: int
+    files: int
+    runs: int
+    torn: int
+    duplicates: int
+    conflicts: int
+    superseded: int
+    hours: float
+    first: str
+    last: str
+    versions: tuple[str, ...]
+    hosts: tuple[str, ...]
+    protocols: tuple[str, ...]
+    data: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Story:
+    """Everything a report shows."""
+
+    chapters: tuple[Chapter, ...]
+    missing: tuple[Table, ...]
+    unread: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    provenance: Provenance
+
+    @property
+    def counts(self) -> dict[Verdict, int]:
+        """How many claims got each verdict."""
+        counted = Counter(found.verdict for found in self.findings)
+        return {verdict: counted[verdict] for verdict in Verdict}
+
+
+def story(reading: Reading, claims: Sequence[Claim] = CLAIMS) -> Story:
+    """The rows as chapters: tasks of the paper that were run, then own experiments; and what was not run."""
+    rows = reading.rows
+    decided = findings(rows, claims)
+    chapters, missing, unread = [], [], []
+    kept = 0
+    for task in TASKS:
+        found = runs(rows, task.experiments)
+        kept += sum(len(seeds) for measured in found.values() for seeds in measured.values())
+        filled = [table(TABLES[name], found) for name in task.tables]
+        missing += [empty for empty in filled if not empty.run]
+        drawn = figures(task.figure, _figure_title(task), found, task)
+        if not any(figure.name == task.figure for figure in drawn):
+            unread.append(task.figure)
+        if found:
+            chapters.append(
+                Chapter(
+                    name=task.name,
+                    title=task.title,
+                    about=task.about,
+                    tables=tuple(full for full in filled if full.run),
+                    figures=drawn,
+                    findings=tuple(one for one in decided if one.claim.task == task.name),
+                )
+            )
+    known = {experiment for task in TASKS for experiment in task.experiments}
+    for experiment in sorted({row.experiment for row in rows} - known):
+        found = runs(rows, (experiment,))
+        kept += sum(len(seeds) for measured in found.values() for seeds in measured.values())
+        title = experiment[:1].upper() + experiment[1:].replace("-", " ")
+        chapters.append(
+            Chapter(
+                name=experiment,
+                title=title,
+                about="An experiment of our own: the paper has no numbers for it.",
+                tables=(own_table(experiment, found),),
+                figures=figures(experiment, title, found),
+                findings=tuple(one for one in decided if one.claim.task == experiment),
+            )
+        )
+    return Story(
+        chapters=tuple(chapters),
+        missing=tuple(missing),
+        unread=tuple(unread),
+        findings=decided,
+        provenance=_provenance(reading, superseded=len(rows) - kept),
+    )
+
+
+def _figure_title(task: Task) -> str:
+    return f"Test accuracy on {task.title if 'MNIST' in task.title else task.title.lower()} against strength"
+
+
+def _provenance(reading: Reading, superseded: int) -> Provenance:
+    rows = reading.rows
+    created = sorted(row.created for row in rows if row.created)
+    # A run writes its seconds into each of its rows; it took them once.
+    seconds: dict[str, float] = {}
+    for row in rows:
+        seconds[row.key] = max(seconds.get(row.key, 0.0), row.seconds)
+
+    def several(values: Sequence[str]) -> tuple[str, ...]:
+        return tuple(sorted(set(values)))
+
+    def parts(row: Row) -> tuple[str, str, str, str]:
+        return row.version, row.host, row.protocol, row.data
+
+    versions, hosts, protocols, data = (several(values) for values in zip(*map(parts, rows), strict=True))
+    return Provenance(
+        rows=len(rows),
+        files=reading.files,
+        runs=len(seconds),
+        torn=reading.torn,
+        duplicates=reading.duplicates,
+        conflicts=reading.conflicts,
+        superseded=superseded,
+        hours=sum(seconds.values()) / 3600,
+        first=created[0] if created else "",
+        last=created[-1] if created else "",
+        versions=versions,
+        hosts=hosts,
+        protocols=protocols,
+        data=data,
+    )
