@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from noisyrnn.report.paper import TABLES, TASKS
 from noisyrnn.report.rows import Row
 
@@ -46,15 +48,19 @@ def tables(names: Iterable[str], seeds: int = 10, spread: float = 0.4, **changes
                     yield record(**content, value=value, **changes)
 
 
-def curves(figure: str, levels: Iterable[float], seeds: int = 10, models: Iterable[str] = ()) -> Iterator[dict[str, Any]]:
-    """A fine grid between the printed points, for the figure of a task."""
+def curves(
+    figure: str, levels: Iterable[float], seeds: int = 10, models: Iterable[str] = ()
+) -> Iterator[dict[str, Any]]:
+    """A fine grid between and beyond the printed points, for the figure of a task."""
     draw = random.Random(2021)
     task = next(task for task in TASKS if task.figure == figure)
-    measures = sorted({measure for table in task.tables for measure, _ in TABLES[table].columns} - {"clean"})
-    for place, model in enumerate(models or TABLES[task.tables[0]].lines):
-        for seed in range(seeds):
-            for measure in measures:
-                for level in levels:
-                    value = 98 - 40 * level / (1 + place / 2) + draw.gauss(0, 0.3 + level)
-                    content = {"experiment": figure, "model": model, "seed": seed, "measure": measure, "level": level}
-                    yield record(**content, value=max(value, 10.0))
+    printed = TABLES[task.tables[0]]
+    for model in models or printed.lines:
+        for measure in sorted({measure for measure, _ in printed.columns} - {"clean"}):
+            points = [(level, printed.number(model, (name, level))) for name, level in printed.columns]
+            known = [(level, number) for (name, _), (level, number) in zip(printed.columns, points, strict=True)
+                     if name in ("clean", measure) and number is not None]  # fmt: skip
+            for level, seed in ((level, seed) for level in levels for seed in range(seeds)):
+                value = float(np.interp(level, *zip(*known, strict=True))) + draw.gauss(0, 0.3 + level)
+                content = {"experiment": figure, "model": model, "seed": seed, "measure": measure, "level": level}
+                yield record(**content, value=min(100.0, value))

@@ -37,7 +37,7 @@ class Claim:
     A negative margin says that it is not much less accurate.
 
     >>> Claim(task="ecg", source="Table 3", quote="", better="lipschitz", worse="cornn", column=("white", 0.4)).sentence
-    'Lipschitz RNN beats coRNN at white noise σ = 0.4'
+    'Lipschitz RNN beats coRNN under white noise σ = 0.4'
     """
 
     task: str
@@ -52,9 +52,9 @@ class Claim:
     def sentence(self) -> str:
         better, worse, place = labels.model(self.better), labels.model(self.worse), labels.place(self.column)
         if self.margin < 0:
-            return f"{better} is at most {-self.margin:g} points below {worse} at {place}"
+            return f"{better} is at most {-self.margin:g} points below {worse} {place}"
         more = f" by more than {self.margin:g} points" if self.margin else ""
-        return f"{better} beats {worse} at {place}{more}"
+        return f"{better} beats {worse} {place}{more}"
 
 
 @dataclass(frozen=True, kw_only=True)

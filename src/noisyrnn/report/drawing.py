@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
@@ -25,7 +25,7 @@ _INK, _GRID, _PAPER = "#010101", "#020202", "#030303"
 _COLOURS = {_INK: "var(--ink-soft)", _GRID: "var(--grid)", _PAPER: "var(--paper)"} | {
     f"#0404{style:02x}": f"var(--curve-{style})" for style in range(len(MARKERS))
 }
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none", "font.size": 11, "text.color": _INK, "axes.labelcolor": _INK, "axes.edgecolor": _GRID,
     "xtick.color": _INK, "ytick.color": _INK, "grid.color": _GRID, "axes.axisbelow": True, "axes.spines.top": False,
     "axes.spines.right": False, "axes.spines.left": False, "ytick.major.size": 0, "xtick.major.size": 3,
@@ -41,7 +41,7 @@ def drawing(panel: Panel, name: str) -> Markup:
 
     with matplotlib.rc_context({**_SETTINGS, "svg.hashsalt": name}):
         canvas = Canvas(figsize=(5.4, 3.8))
-        axes = canvas.add_axes((0.105, 0.14, 0.885, 0.83))
+        axes = canvas.add_axes((0.125, 0.15, 0.865, 0.82))
         for curve in panel.curves:
             _band(axes, curve)
         for curve in panel.curves:
@@ -71,7 +71,8 @@ def swatch(style: int) -> Markup:
     colour = f"var(--curve-{style})"
     return Markup(
         f'<svg class="swatch" viewBox="0 0 32 14" width="32" height="14" aria-hidden="true" fill="{colour}">'
-        f'<path d="M0 7H32" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>{shapes[MARKERS[style]]}</svg>'
+        f'<path d="M0 7H32" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
+        f"{shapes[MARKERS[style]]}</svg>"
     )
 
 
@@ -109,8 +110,8 @@ def _inline(svg: str, panel: Panel, name: str) -> Markup:
     # Sizes stay; the family is the page's own.
     body = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font-size: \1", body)
     head = (
-        f'<svg class="drawing" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
-        f'viewBox="{box[1] if box else ""}" aria-labelledby="{safe}-title {safe}-text">'
+        f'<svg class="drawing" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'role="img" viewBox="{box[1] if box else ""}" aria-labelledby="{safe}-title {safe}-text">'
         f'<title id="{safe}-title">Accuracy under {escape(labels.measure(panel.measure).lower())}</title>'
         f'<desc id="{safe}-text">{escape(panel.description)}</desc>'
     )

@@ -42,11 +42,11 @@ class Panel:
     @property
     def description(self) -> str:
         """The panel in words: where each curve begins and ends."""
-        ends = [
-            f"{curve.name}: {curve.means[0]:.1f} % at {curve.levels[0]:g}, {curve.means[-1]:.1f} % at {curve.levels[-1]:g}"
-            for curve in self.curves
-        ]
-        return "; ".join(ends) + "."
+
+        def end(curve: Curve, place: int) -> str:
+            return f"{curve.means[place]:.1f} % at {curve.levels[place]:g}"
+
+        return "; ".join(f"{curve.name}: {end(curve, 0)}, {end(curve, -1)}" for curve in self.curves) + "."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,9 +69,8 @@ def figures(name: str, title: str, found: Runs, task: Task | None = None) -> tup
 
     A model is drawn in one regime: the paper's if it was run so, else the one with most seeds.
     """
-    regimes: dict[str, str] = {}
-    for model, regime in sorted(found, key=lambda who: (who[1] == "paper", _seeds(found, who), who[1])):
-        regimes[model] = regime
+    # The last of a model stays.
+    regimes = dict(sorted(found, key=lambda who: (who[1] == "paper", _seeds(found, who), who[1])))
     known = [model for model in _PLACES if model in regimes] if task else []
     own = [model for model in sorted(regimes) if model not in known]
     references = [model for model in known if model in _REFERENCES]

@@ -1,5 +1,6 @@
 """Names as a reader sees them: models, measures, strengths, numbers."""
 
+# ruff: noqa: RUF001 (Greek letters and the minus sign are meant)
 from __future__ import annotations
 
 import re
@@ -19,7 +20,7 @@ _WORDS = {
 _MEASURES = {
     "clean": ("Clean", ""),
     "white": ("White noise", "σ"),
-    "multiplicative": ("Multiplicative noise", "σ_M"),
+    "multiplicative": ("Multiplicative noise", "σₘ"),
     "salt-pepper": ("Salt and pepper", "α"),
     "fgsm": ("Adversarial, FGSM", "r"),
     "pgd": ("Adversarial, PGD", "r"),
@@ -30,12 +31,12 @@ def model(label: str) -> str:
     """The model's name in a table.
 
     >>> model("nrnn mult 0.02 add 0.05"), model("lstm input noise 0.8"), model("cornn")
-    ('NRNN 0.02 / 0.05', 'LSTM input noise 0.8', 'coRNN')
+    ('NRNN 0.02/0.05', 'LSTM input noise 0.8', 'coRNN')
     """
     if label in _MODELS:
         return _MODELS[label]
     if strengths := re.fullmatch(r"nrnn mult ([\d.]+) add ([\d.]+)", label):
-        return f"NRNN {strengths[1]} / {strengths[2]}"
+        return f"NRNN {strengths[1]}/{strengths[2]}"
     words = " ".join(_WORDS.get(word, word) for word in label.split(" "))
     return words if words.split(" ")[0] in _WORDS.values() else words[:1].upper() + words[1:]
 
@@ -73,15 +74,15 @@ def symbol(name: str) -> str:
 
 
 def place(column: Column) -> str:
-    """Where an accuracy was measured, inside a sentence.
+    """Where an accuracy was measured, at the end of a sentence.
 
-    >>> place(("white", 0.2)), place(("clean", 0.0))
-    ('white noise σ = 0.2', 'clean inputs')
+    >>> place(("white", 0.2)), place(("clean", 0.0)), place(("fgsm", 0.1))
+    ('under white noise σ = 0.2', 'on clean inputs', 'under FGSM r = 0.1')
     """
     if column[0] == "clean":
-        return "clean inputs"
-    name = measure(column[0])
-    return f"{name[:1].lower() + name[1:]} {strength(column)}"
+        return "on clean inputs"
+    name = measure(column[0]).removeprefix("Adversarial, ")
+    return f"under {name if name.isupper() else name[:1].lower() + name[1:]} {strength(column)}"
 
 
 def signed(number: float, digits: int = 1) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import groupby
+from math import copysign, sqrt
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -17,9 +18,10 @@ from noisyrnn.report.story import Chapter, Story
 from noisyrnn.report.tables import FAR
 
 _HERE = Path(__file__).parent
-_SIGNS = {Verdict.HOLDS: "✓", Verdict.FAILS: "✗", Verdict.UNDECIDED: "?", Verdict.NOT_RUN: "–"}
+_SIGNS = {Verdict.HOLDS: "✓", Verdict.FAILS: "✗", Verdict.UNDECIDED: "?", Verdict.NOT_RUN: "○"}
 _CLASSES = {Verdict.HOLDS: "holds", Verdict.FAILS: "fails", Verdict.UNDECIDED: "undecided", Verdict.NOT_RUN: "missing"}
-_HALF = 50.0
+_SEVERAL = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold"}
+_WIDTH, _EDGE = 140.0, 6.0
 
 
 def page(story: Story) -> str:
@@ -36,6 +38,7 @@ def page(story: Story) -> str:
         labels=labels,
         heads=heads,
         tally=tally,
+        rivals=rivals,
         whiskers=whiskers,
         drawing=drawing,
         swatch=swatch,
@@ -57,8 +60,8 @@ def headline(story: Story) -> str:
     if not decided and not counts[Verdict.UNDECIDED]:
         return "No claim of the paper is touched by these rows."
     if not decided:
-        return f"None of the paper's {len(story.findings)} claims is decided yet: more seeds are needed."
-    first = f"Of the paper's {len(story.findings)} claims, {counts[Verdict.HOLDS]} hold in our runs"
+        return f"None of the {len(story.findings)} claims of the paper is decided yet: more seeds are needed."
+    first = f"Of {len(story.findings)} claims of the paper, {counts[Verdict.HOLDS]} hold in our runs"
     second = f"{counts[Verdict.FAILS]} {'does' if counts[Verdict.FAILS] == 1 else 'do'} not"
     rest = f"; {open_claims} {'is' if open_claims == 1 else 'are'} open" if open_claims else ""
     return f"{first} and {second}{rest}."
@@ -75,25 +78,28 @@ def heads(columns: Iterable[Column]) -> list[tuple[str, list[str]]]:
 
 
 def tally(findings: Iterable[Finding]) -> str:
-    """Verdicts counted in words.
-
-    >>> tally([])
-    'nothing claimed'
-    """
+    """Verdicts counted in words, such as "4 hold, 1 does not hold, 2 not run"."""
     verdicts = [found.verdict for found in findings]
-    words = [f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict if verdict in verdicts]
-    return ", ".join(words) or "nothing claimed"
+    words = [(verdicts.count(verdict), verdict) for verdict in Verdict if verdict in verdicts]
+    return ", ".join(f"{count} {verdict if count == 1 else _SEVERAL.get(verdict, verdict)}" for count, verdict in words)
+
+
+def rivals(findings: Iterable[Finding]) -> str:
+    """Who was to be compared with whom, each pair once."""
+    claims = [found.claim for found in findings]
+    pairs = dict.fromkeys(f"{labels.model(claim.better)} with {labels.model(claim.worse)}" for claim in claims)
+    return "; ".join(pairs)
 
 
 def whiskers(found: Finding, chapter: Chapter) -> Markup:
     """The interval as a small drawing: a dot with whiskers, the paper's difference as a hollow diamond.
 
-    Within a chapter all have one scale; what lies outside its middle range is drawn at the edge, with an arrow.
+    Within a chapter all have one scale; it goes with the square root, so that small differences can be seen.
     """
-    reach = _reach(chapter)
+    first, last = _range(chapter)
 
     def across(points: float) -> float:
-        return _HALF + (_HALF - 6) * max(-1.0, min(1.0, points / reach))
+        return _EDGE + (_WIDTH - 2 * _EDGE) * (_root(points) - first) / (last - first)
 
     parts = [f'<path class="axis" d="M{across(found.claim.margin):.1f} 1V19"/>']
     if found.paper is not None:
@@ -107,16 +113,22 @@ def whiskers(found: Finding, chapter: Chapter) -> Markup:
         parts.append(f'<circle class="dot" cx="{across(found.difference):.1f}" cy="10" r="3.6"/>')
     inside = "".join(parts)
     return Markup(
-        f'<svg class="whiskers {_CLASSES[found.verdict]}" viewBox="0 0 100 20" width="100" height="20" '
+        f'<svg class="whiskers {_CLASSES[found.verdict]}" viewBox="0 0 140 20" width="140" height="20" '
         f'aria-hidden="true">{inside}</svg>'
     )
 
 
-def _reach(chapter: Chapter) -> float:
-    ends = [
-        abs(end) for found in chapter.findings for end in (found.difference, found.paper, found.claim.margin) if end
-    ]
-    return max(ends, default=1.0) * 1.1
+def _range(chapter: Chapter) -> tuple[float, float]:
+    """The roots of the least and the greatest difference to draw; zero is always among them."""
+    run = [found for found in chapter.findings if found.verdict is not Verdict.NOT_RUN]
+    parts = [(found.difference, found.low, found.high, found.paper, found.claim.margin) for found in run]
+    roots = [_root(end) for part in parts for end in part if end is not None]
+    first, last = min(roots, default=0.0), max(roots, default=0.0)
+    return min(first, 0.0), max(last, 1.0 if first == 0 else 0.0)
+
+
+def _root(points: float) -> float:
+    return copysign(sqrt(abs(points)), points)
 
 
 def _date(created: str) -> str:

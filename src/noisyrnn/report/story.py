@@ -82,7 +82,7 @@ def story(reading: Reading, claims: Sequence[Claim] = CLAIMS) -> Story:
         kept += sum(len(seeds) for measured in found.values() for seeds in measured.values())
         filled = [table(TABLES[name], found) for name in task.tables]
         missing += [empty for empty in filled if not empty.run]
-        drawn = figures(task.figure, _figure_title(task), found, task)
+        drawn = figures(task.figure, _figure_title(task), runs(rows, (task.figure, *task.tables)), task)
         if not any(figure.name == task.figure for figure in drawn):
             unread.append(task.figure)
         if found:

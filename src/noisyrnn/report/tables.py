@@ -167,7 +167,7 @@ def _line(
         name=labels.model(model),
         protocol=protocol(regime, seeds) if rows else "not run",
         seeds=seeds,
-        epochs="–".join(str(count) for count in dict.fromkeys((epochs[0], epochs[-1]))) if epochs else "",
+        epochs=" to ".join(str(count) for count in dict.fromkeys((epochs[0], epochs[-1]))) if epochs else "",
         own=model not in printed.lines,
         cells=tuple(cells),
     )

@@ -33,16 +33,18 @@ def markdown(story: Story) -> str:
             lines += _markdown_table(table)
         for source, quote, found in chapter.statements:
             lines += [f"> {quote} ({source})", ""]
-            lines += ["| claim | paper | ours | 95 % interval | seeds | protocol | verdict |", "|---|--:|--:|--:|--:|---|---|"]
+            lines += ["| claim | paper | ours | 95 % interval | seeds | protocol | verdict |"]
+            lines += ["|---|--:|--:|--:|--:|---|---|"]
             lines += [_markdown_finding(one) for one in found] + [""]
     for table in story.missing:
         lines += [f"## {table.name}: not run", "", f"`noisyrnn run {table.name}` makes its rows.", ""]
-    source = story.provenance
+    origin = story.provenance
     lines += ["## Provenance", ""]
-    lines += [f"- {source.rows} rows of {source.runs} runs in {source.files} files, {source.first} to {source.last}"]
-    lines += [f"- left out: {source.torn} torn lines, {source.duplicates} duplicates, {source.superseded} superseded rows"]
+    lines += [f"- {origin.rows} rows of {origin.runs} runs in {origin.files} files, {origin.first} to {origin.last}"]
+    left = f"{origin.torn} torn lines, {origin.duplicates} duplicates, {origin.superseded} superseded rows"
+    lines += [f"- left out: {left}"]
     for name in ("versions", "hosts", "protocols", "data"):
-        lines += [f"- {name}: {_plain('; '.join(getattr(source, name)))}"]
+        lines += [f"- {name}: {_plain('; '.join(getattr(origin, name)))}"]
     return "\n".join(lines) + "\n"
 
 
@@ -76,7 +78,8 @@ def document(story: Story) -> str:
             for table, line, cell in _cells(story)
         ],
         "claims": [
-            {**asdict(found), "verdict": str(found.verdict), "sentence": found.claim.sentence} for found in story.findings
+            {"sentence": found.claim.sentence, **asdict(found), "verdict": str(found.verdict)}
+            for found in story.findings
         ],
         "counts": {str(verdict): count for verdict, count in story.counts.items()},
         "figures": [asdict(figure) for chapter in story.chapters for figure in chapter.figures],
