@@ -147,6 +147,24 @@ def test_page_without_the_papers_tasks_leaves_the_verdicts_out(synthetic, tmp_pa
     assert "does not hold" not in text.partition("How to read")[0]
 
 
+def test_searches_are_folded_and_not_drawn(synthetic, tmp_path: Path) -> None:
+    records = [
+        synthetic.record(experiment="baseline-search", data="ecg5000 validation", measure="white", level=level)
+        for level in (0.0, 0.8)
+    ]
+    synthetic.write(tmp_path / "rows.jsonl", records)
+    page = Tags(report(tmp_path, tmp_path / "out").html.read_text(encoding="utf-8"))
+    assert "Measured on validation samples" in page.text
+    assert "All settings that were tried" in page.text
+    assert not [tag for tag, attributes in page.tags if tag == "svg" and attributes.get("role") == "img"]
+
+
+def test_variant_is_shown_only_when_run(synthetic, whole: Path, tmp_path: Path) -> None:
+    assert "0 to 255" not in report(whole, tmp_path / "out").html.read_text(encoding="utf-8")
+    synthetic.write(whole / "raw" / "rows.jsonl", [synthetic.record(experiment="table-5-raw")])
+    assert "0 to 255" in report(whole, tmp_path / "out").html.read_text(encoding="utf-8")
+
+
 def test_unwritable_place_is_one_sentence(whole: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     with pytest.raises(OSError, match=r"^The report cannot be written to .*; name another directory\.$"):

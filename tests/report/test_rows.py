@@ -76,6 +76,14 @@ def test_duplicates_count_once_and_conflicts_are_told(synthetic) -> None:
     assert (reading.duplicates, reading.conflicts) == (2, 1)
 
 
+def test_a_run_that_experiments_share_is_kept_for_each(synthetic) -> None:
+    shared = [synthetic.row(experiment=name, key="shared") for name in ("table-3", "rivals")]
+    again = [synthetic.row(key="shared", protocol="reduced: seeds 1"), synthetic.row(key="shared", measurement="other")]
+    reading = distinct([*shared, *again])
+    assert [row.experiment for row in reading.rows] == ["table-3", "rivals", "table-3"]
+    assert reading.duplicates == 1
+
+
 def test_unknown_keys_and_missing_level_are_accepted(synthetic) -> None:
     row = Row.model_validate({**synthetic.record(level=None), "gpu": "none"})
     assert row.column == ("clean", 0.0)
@@ -90,6 +98,8 @@ def test_unknown_keys_and_missing_level_are_accepted(synthetic) -> None:
         ("reduced: epochs 30, seeds 1", 3, "reduced: epochs 30", "reduced: epochs 30, seeds 3"),
         ("reduced: epochs 30", 10, "reduced: epochs 30", "reduced: epochs 30"),
         ("demo", 1, "demo", "demo"),
+        ("ours, epochs 5, seeds 3", 3, "ours, epochs 5", "ours, epochs 5"),
+        ("reduced: train.lr=0.01, seeds 10", 10, "reduced: train.lr=0.01", "reduced: train.lr=0.01"),
     ],
 )
 def test_protocol_is_labelled_by_what_was_run(synthetic, written: str, seeds: int, regime: str, label: str) -> None:

@@ -23,6 +23,7 @@ _MEASURES = {
     "multiplicative": ("Multiplicative noise", "σₘ"),
     "salt-pepper": ("Salt and pepper", "α"),
     "fgsm": ("Adversarial, FGSM", "r"),
+    "fgsm clipped": ("FGSM, clipped to the range", "r"),
     "pgd": ("Adversarial, PGD", "r"),
 }
 
@@ -32,13 +33,20 @@ def model(label: str) -> str:
 
     >>> model("nrnn mult 0.02 add 0.05"), model("lstm input noise 0.8"), model("cornn")
     ('NRNN 0.02/0.05', 'LSTM input noise 0.8', 'coRNN')
+    >>> model("nrnn ito matched mult 0.03 add 0.06")
+    'NRNN 0.03/0.06, Itô matched'
     """
     if label in _MODELS:
         return _MODELS[label]
-    if strengths := re.fullmatch(r"nrnn mult ([\d.]+) add ([\d.]+)", label):
-        return f"NRNN {strengths[1]}/{strengths[2]}"
-    words = " ".join(_WORDS.get(word, word) for word in label.split(" "))
+    if noisy := re.fullmatch(r"nrnn (.*?) ?mult ([\d.]+) add ([\d.]+) ?(.*)", label):
+        kinds = [_words(kind) for kind in (noisy[1], noisy[4]) if kind]
+        return ", ".join((f"NRNN {noisy[2]}/{noisy[3]}", *kinds))
+    words = _words(label)
     return words if words.split(" ")[0] in _WORDS.values() else words[:1].upper() + words[1:]
+
+
+def _words(text: str) -> str:
+    return " ".join(_WORDS.get(word, word) for word in text.split(" "))
 
 
 def measure(name: str) -> str:

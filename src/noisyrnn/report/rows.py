@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from noisyrnn.report.paper import SEEDS, Column
+
+_REDUCED = "reduced: "
 
 Level = Annotated[float, BeforeValidator(lambda level: 0.0 if level is None else level)]
 
@@ -40,6 +43,7 @@ class Row(BaseModel):
     seconds: float = 0.0
     host: str = "unknown"
     created: str = ""
+    measurement: str = ""
 
     @property
     def column(self) -> Column:
@@ -49,14 +53,11 @@ class Row(BaseModel):
     @property
     def regime(self) -> str:
         """How the run was trained: its protocol without the number of seeds, which no single run depends on."""
-        kind, colon, rest = self.protocol.partition(":")
-        if not colon:
-            return self.protocol
-        clauses = [clause.strip() for clause in rest.split(",")]
-        kept = [clause for clause in clauses if not (clause.startswith("seeds ") and clause[6:].strip().isdigit())]
-        if not kept:
-            return "paper" if kind == "reduced" else kind
-        return f"{kind}: {', '.join(kept)}"
+        clauses = self.protocol.removeprefix(_REDUCED).split(", ")
+        kept = ", ".join(clause for clause in clauses if not re.fullmatch(r"seeds \d+", clause))
+        if not self.protocol.startswith(_REDUCED):
+            return kept
+        return f"{_REDUCED}{kept}" if kept else "paper"
 
 
 def protocol(regime: str, seeds: int) -> str:
@@ -65,7 +66,7 @@ def protocol(regime: str, seeds: int) -> str:
     >>> protocol("paper", 10), protocol("paper", 3), protocol("reduced: epochs 30", 1)
     ('paper', 'reduced: seeds 3', 'reduced: epochs 30, seeds 1')
     """
-    if seeds >= SEEDS or not (regime == "paper" or regime.startswith("reduced")):
+    if seeds >= SEEDS or not (regime == "paper" or regime.startswith(_REDUCED)):
         return regime
     return f"reduced: seeds {seeds}" if regime == "paper" else f"{regime}, seeds {seeds}"
 
@@ -85,7 +86,7 @@ def read(directory: Path | str) -> Reading:
     """Every row in every rows.jsonl below ``directory``.
 
     A last line without its line end that is no row was torn by a killed writer: it is skipped and counted. Any other
-    broken line is an error. Rows with equal key, measure and level count once: the first stays.
+    broken line is an error. A row that says again what another said counts once: the first stays.
     """
     directory = Path(directory)
     if not directory.is_dir():
@@ -104,11 +105,14 @@ def read(directory: Path | str) -> Reading:
 
 
 def distinct(rows: Iterable[Row], files: int = 0, torn: int = 0) -> Reading:
-    """Each (key, measure, level) once; a duplicate with another value is also counted as a conflict."""
-    first: dict[tuple[str, Column], Row] = {}
+    """Each measurement of each run once in an experiment; a duplicate with another value also counts as a conflict.
+
+    Experiments may share a run, so that a key alone does not tell what a row is for.
+    """
+    first: dict[tuple[object, ...], Row] = {}
     duplicates = conflicts = 0
     for row in rows:
-        kept = first.setdefault((row.key, row.column), row)
+        kept = first.setdefault((row.experiment, row.model, row.key, row.column, row.measurement), row)
         if kept is not row:
             duplicates += 1
             conflicts += kept.value != row.value

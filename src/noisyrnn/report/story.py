@@ -13,10 +13,27 @@ from noisyrnn.report.rows import Reading, Row
 from noisyrnn.report.statements import CLAIMS
 from noisyrnn.report.tables import Table, own_table, runs, table
 
+_DRAWN = 14
+_ABOUT = "An experiment of our own: the paper has no numbers for it."
+_OWN = {
+    "table-2-pgd": ("Ordered MNIST under a stronger attack", "Projected gradient ascent, which the paper did not try."),
+    "ablation": (
+        "Which noise, and how much",
+        "The question that the paper left open, on electrocardiograms: only multiplicative noise, only additive, both.",
+    ),
+    "rivals": (
+        "What one could try instead",
+        "Noise on the inputs in training, dropout, adversarial training, stronger noise, on electrocardiograms.",
+    ),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Chapter:
-    """One task of the paper or one experiment of our own: its tables, figures and findings."""
+    """One task of the paper or one experiment of our own: its tables, figures and findings.
+
+    An aside is folded on the page: it served to choose settings and shows no results.
+    """
 
     name: str
     title: str
@@ -24,6 +41,7 @@ class Chapter:
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
     findings: tuple[Finding, ...] = ()
+    aside: bool = False
 
     @property
     def statements(self) -> tuple[tuple[str, str, tuple[Finding, ...]], ...]:
@@ -81,9 +99,9 @@ def story(reading: Reading, claims: Sequence[Claim] = CLAIMS) -> Story:
         found = runs(rows, task.experiments)
         kept += sum(len(seeds) for measured in found.values() for seeds in measured.values())
         filled = [table(TABLES[name], found) for name in task.tables]
-        missing += [empty for empty in filled if not empty.run]
+        missing += [empty for empty in filled if not empty.run and not task.variant]
         drawn = figures(task.figure, _figure_title(task), runs(rows, (task.figure, *task.tables)), task)
-        if not any(figure.name == task.figure for figure in drawn):
+        if not task.variant and not any(figure.name == task.figure for figure in drawn):
             unread.append(task.figure)
         if found:
             chapters.append(
@@ -100,14 +118,18 @@ def story(reading: Reading, claims: Sequence[Claim] = CLAIMS) -> Story:
     for experiment in sorted({row.experiment for row in rows} - known):
         found = runs(rows, (experiment,))
         kept += sum(len(seeds) for measured in found.values() for seeds in measured.values())
-        title = experiment[:1].upper() + experiment[1:].replace("-", " ")
+        title, about = _OWN.get(experiment, (experiment[:1].upper() + experiment[1:].replace("-", " "), _ABOUT))
+        validation = all(row.data.endswith(" validation") for row in rows if row.experiment == experiment)
+        # So many curves are better read as numbers.
+        many = validation or len({model for model, _ in found}) > _DRAWN
         chapters.append(
             Chapter(
                 name=experiment,
                 title=title,
-                about="An experiment of our own: the paper has no numbers for it.",
+                about=f"{about} Measured on validation samples, to choose settings." if validation else about,
                 tables=(own_table(experiment, found),),
-                figures=figures(experiment, title, found),
+                figures=() if many else figures(experiment, title, found),
+                aside=validation,
                 findings=tuple(one for one in decided if one.claim.task == experiment),
             )
         )
