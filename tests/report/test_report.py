@@ -136,7 +136,16 @@ def test_torn_lines_and_duplicates_are_told(synthetic, whole: Path, tmp_path: Pa
     paths = report(whole, tmp_path / "out")
     source = json.loads(paths.json.read_text(encoding="utf-8"))["provenance"]
     assert (source["torn"], source["duplicates"], source["conflicts"]) == (1, 1, 1)
+    assert source["superseded"] == 0
     assert "1 torn line, 1 duplicate" in Tags(paths.html.read_text(encoding="utf-8")).text
+
+
+def test_only_another_run_supersedes(synthetic, tmp_path: Path) -> None:
+    shared = [synthetic.record(experiment=name, key="shared") for name in ("table-3", "figure-2")]
+    for records, count in ((shared, 0), ([*shared, synthetic.record(key="again")], 1)):
+        synthetic.write(tmp_path / "rows.jsonl", records)
+        content = json.loads(report(tmp_path, tmp_path / "out").json.read_text(encoding="utf-8"))
+        assert content["provenance"]["superseded"] == count
 
 
 def test_page_without_the_papers_tasks_leaves_the_verdicts_out(synthetic, tmp_path: Path) -> None:
@@ -204,6 +213,16 @@ def test_figures_have_bands_of_one_deviation_and_begin_clean(synthetic) -> None:
     [curve] = figure.panels[0].curves
     assert (curve.levels, curve.means, curve.deviations) == ((0.0, 0.4), (98.0, 92.0), (1.0, 2.0))
     assert curve.printed == ((0.0, 97.7), (0.4, 97.4))
+
+
+def test_each_measure_is_drawn_in_a_regime_that_has_it(synthetic) -> None:
+    """Table 1 with few epochs beside table 2 in full: both are drawn, each labelled."""
+    few = {"experiment": "table-1", "measure": "white", "protocol": "reduced: epochs 5, seeds 1", "epochs": 5}
+    rows = [synthetic.row(**few, level=level) for level in (0.1, 0.2)]
+    rows += [synthetic.row(experiment="table-2", measure="fgsm", level=level) for level in (0.01, 0.05)]
+    [figure] = figures("figure-1", "", runs(rows, TASKS[0].experiments), TASKS[0])
+    drawn = [(panel.measure, panel.curves[0].protocol) for panel in figure.panels]
+    assert drawn == [("white", "reduced: epochs 5, seeds 1"), ("fgsm", "reduced: seeds 1")]
 
 
 def test_no_figure_has_more_curves_than_styles(synthetic) -> None:

@@ -67,12 +67,11 @@ class Figure:
 def figures(name: str, title: str, found: Runs, task: Task | None = None) -> tuple[Figure, ...]:
     """Figures of one task or experiment: the paper's models together, then own models beside the main two of the paper.
 
-    A model is drawn in one regime: the paper's if it was run so, else the one with most seeds.
+    Under each measure a model is drawn in one regime: the paper's if it was run so, else the one with most seeds.
     """
-    # The last of a model stays.
-    regimes = dict(sorted(found, key=lambda who: (who[1] == "paper", _seeds(found, who), who[1])))
-    known = [model for model in _PLACES if model in regimes] if task else []
-    own = [model for model in sorted(regimes) if model not in known]
+    present = {model for model, _ in found}
+    known = [model for model in _PLACES if model in present] if task else []
+    own = sorted(present - set(known))
     references = [model for model in known if model in _REFERENCES]
     groups = [(name, title, known)] if known else []
     room = STYLES - len(references)
@@ -80,26 +79,36 @@ def figures(name: str, title: str, found: Runs, task: Task | None = None) -> tup
         more = f"{name}-own-{start // room + 1}" if task else f"{name}-{start // room + 1}"
         about = f"{title}, rows of our own" if task else title
         groups.append((more, about, references + own[start : start + room]))
-    drawn = (Figure(name=key, title=head, panels=_panels(found, regimes, models, task)) for key, head, models in groups)
+    drawn = (Figure(name=key, title=head, panels=_panels(found, models, task)) for key, head, models in groups)
     return tuple(figure for figure in drawn if figure.panels)
 
 
-def _seeds(found: Runs, who: tuple[str, str]) -> int:
-    return max(len(seeds) for seeds in found[who].values())
-
-
-def _panels(found: Runs, regimes: dict[str, str], models: Sequence[str], task: Task | None) -> tuple[Panel, ...]:
-    order = ("white", "salt-pepper", "multiplicative", "fgsm", "pgd")
-    measured = {column[0] for model in models for column in found[model, regimes[model]]} - {"clean"}
+def _panels(found: Runs, models: Sequence[str], task: Task | None) -> tuple[Panel, ...]:
+    order = ("white", "salt-pepper", "multiplicative", "fgsm", "fgsm clipped", "pgd")
+    measured = {column[0] for (model, _), columns in found.items() if model in models for column in columns} - {"clean"}
     panels = []
     free = [style for style in range(STYLES) if style not in [_PLACES.get(model) for model in models]]
     styles = {model: _PLACES[model] if model in _PLACES else free.pop(0) for model in models}
     for measure in sorted(measured, key=lambda name: (order.index(name) if name in order else len(order), name)):
-        curves = [_curve(found, model, regimes[model], measure, styles[model], task) for model in models]
+        regimes = _regimes(found, measure)
+        curves = [
+            _curve(found, model, regimes[model], measure, styles[model], task) for model in models if model in regimes
+        ]
         drawn = tuple(curve for curve in curves if len(curve.levels) > 1)
         if drawn:
             panels.append(Panel(measure=measure, curves=drawn))
     return tuple(panels)
+
+
+def _regimes(found: Runs, measure: str) -> dict[str, str]:
+    """The regime in which each model is drawn under a measure."""
+    seeds = {
+        who: max((len(rows) for column, rows in columns.items() if column[0] == measure), default=0)
+        for who, columns in found.items()
+    }
+    measured = [who for who in found if seeds[who]]
+    # The last of a model stays.
+    return dict(sorted(measured, key=lambda who: (who[1] == "paper", seeds[who], who[1])))
 
 
 def _curve(found: Runs, model: str, regime: str, measure: str, style: int, task: Task | None) -> Curve:

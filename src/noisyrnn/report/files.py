@@ -28,6 +28,10 @@ def report(directory: Path | str, out: Path | str, claims: Sequence[Claim] = CLA
     """Paths of the page and its Markdown, CSV and JSON, made from every rows.jsonl below ``directory``.
 
     Everything is made before the first file is touched, and each file is replaced at once: a reader never sees half.
+
+    >>> report("no/such/place", "out")
+    Traceback (most recent call last):
+    ValueError: There is no directory no/such/place; name the directory that holds the rows of a run.
     """
     told = story(read(directory), claims)
     contents = {

@@ -23,7 +23,7 @@ _MEASURES = {
     "multiplicative": ("Multiplicative noise", "σₘ"),
     "salt-pepper": ("Salt and pepper", "α"),
     "fgsm": ("Adversarial, FGSM", "r"),
-    "fgsm clipped": ("FGSM, clipped to the range", "r"),
+    "fgsm clipped": ("Adversarial, FGSM clipped", "r"),
     "pgd": ("Adversarial, PGD", "r"),
 }
 
@@ -90,7 +90,7 @@ def place(column: Column) -> str:
     if column[0] == "clean":
         return "on clean inputs"
     name = measure(column[0]).removeprefix("Adversarial, ")
-    return f"under {name if name.isupper() else name[:1].lower() + name[1:]} {strength(column)}"
+    return f"under {name if name[:2].isupper() else name[:1].lower() + name[1:]} {strength(column)}"
 
 
 def signed(number: float, digits: int = 1) -> str:

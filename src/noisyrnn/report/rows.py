@@ -87,6 +87,15 @@ def read(directory: Path | str) -> Reading:
 
     A last line without its line end that is no row was torn by a killed writer: it is skipped and counted. Any other
     broken line is an error. A row that says again what another said counts once: the first stays.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     text = '{"experiment": "demo", "key": "a", "model": "lstm", "seed": 0, "measure": "clean", "value": 97.5,'
+    ...     text += '"epochs": 1, "protocol": "ours"}\\n{"exper'
+    ...     _ = Path(directory, "rows.jsonl").write_text(text)
+    ...     reading = read(directory)
+    >>> len(reading.rows), reading.torn
+    (1, 1)
     """
     directory = Path(directory)
     if not directory.is_dir():

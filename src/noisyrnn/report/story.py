@@ -11,7 +11,7 @@ from noisyrnn.report.figures import Figure, figures
 from noisyrnn.report.paper import TABLES, TASKS, Task
 from noisyrnn.report.rows import Reading, Row
 from noisyrnn.report.statements import CLAIMS
-from noisyrnn.report.tables import Table, own_table, runs, table
+from noisyrnn.report.tables import Runs, Table, own_table, runs, table
 
 _DRAWN = 14
 _ABOUT = "An experiment of our own: the paper has no numbers for it."
@@ -78,7 +78,7 @@ class Story:
 
     chapters: tuple[Chapter, ...]
     missing: tuple[Table, ...]
-    unread: tuple[str, ...]
+    undrawn: tuple[str, ...]
     findings: tuple[Finding, ...]
     provenance: Provenance
 
@@ -93,16 +93,16 @@ def story(reading: Reading, claims: Sequence[Claim] = CLAIMS) -> Story:
     """The rows as chapters: tasks of the paper that were run, then own experiments; and what was not run."""
     rows = reading.rows
     decided = findings(rows, claims)
-    chapters, missing, unread = [], [], []
-    kept = 0
+    chapters, missing, undrawn = [], [], []
+    superseded = 0
     for task in TASKS:
         found = runs(rows, task.experiments)
-        kept += sum(len(seeds) for measured in found.values() for seeds in measured.values())
+        superseded += _superseded(rows, task.experiments, found)
         filled = [table(TABLES[name], found) for name in task.tables]
         missing += [empty for empty in filled if not empty.run and not task.variant]
         drawn = figures(task.figure, _figure_title(task), runs(rows, (task.figure, *task.tables)), task)
         if not task.variant and not any(figure.name == task.figure for figure in drawn):
-            unread.append(task.figure)
+            undrawn.append(task.figure)
         if found:
             chapters.append(
                 Chapter(
@@ -117,7 +117,7 @@ def story(reading: Reading, claims: Sequence[Claim] = CLAIMS) -> Story:
     known = {experiment for task in TASKS for experiment in task.experiments}
     for experiment in sorted({row.experiment for row in rows} - known):
         found = runs(rows, (experiment,))
-        kept += sum(len(seeds) for measured in found.values() for seeds in measured.values())
+        superseded += _superseded(rows, (experiment,), found)
         title, about = _OWN.get(experiment, (experiment[:1].upper() + experiment[1:].replace("-", " "), _ABOUT))
         validation = all(row.data.endswith(" validation") for row in rows if row.experiment == experiment)
         # So many curves are better read as numbers.
@@ -136,14 +136,20 @@ def story(reading: Reading, claims: Sequence[Claim] = CLAIMS) -> Story:
     return Story(
         chapters=tuple(chapters),
         missing=tuple(missing),
-        unread=tuple(unread),
+        undrawn=tuple(undrawn),
         findings=decided,
-        provenance=_provenance(reading, superseded=len(rows) - kept),
+        provenance=_provenance(reading, superseded),
     )
 
 
 def _figure_title(task: Task) -> str:
     return f"Test accuracy on {task.title if 'MNIST' in task.title else task.title.lower()} against strength"
+
+
+def _superseded(rows: Sequence[Row], experiments: Sequence[str], found: Runs) -> int:
+    """Measurements that gave way to those of another run; a run that experiments share gives way to nobody."""
+    given = {(row.model, row.key, row.column) for row in rows if row.experiment in experiments}
+    return len(given) - sum(len(seeds) for measured in found.values() for seeds in measured.values())
 
 
 def _provenance(reading: Reading, superseded: int) -> Provenance:

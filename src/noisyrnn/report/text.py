@@ -83,7 +83,7 @@ def document(story: Story) -> str:
         ],
         "counts": {str(verdict): count for verdict, count in story.counts.items()},
         "figures": [asdict(figure) for chapter in story.chapters for figure in chapter.figures],
-        "not run": [table.name for table in story.missing] + list(story.unread),
+        "not run": [table.name for table in story.missing] + list(story.undrawn),
         "provenance": asdict(story.provenance),
     }  # fmt: skip
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
