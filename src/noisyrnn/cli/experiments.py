@@ -68,9 +68,10 @@ def performed(
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     from noisyrnn import experiments as room
+    from noisyrnn.experiments.task import tasks
 
     console = Console(stderr=True)
-    total = len(room.tasks(wanted))
+    total = len(tasks(wanted))
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -105,11 +106,7 @@ def report(
     from noisyrnn.report import report as written
 
     documents = written(directory, out or directory)
-    paths = (
-        {name: str(path) for name, path in documents._asdict().items()}
-        if hasattr(documents, "_asdict")
-        else {name: str(path) for name, path in vars(documents).items()}
-    )
+    paths = {name: str(path) for name, path in documents._asdict().items()}
     if as_json:
         typer.echo(json.dumps(paths))
     else:
