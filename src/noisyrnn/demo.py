@@ -14,7 +14,7 @@ from noisyrnn.models import Lipschitz, Noisy
 from noisyrnn.perturb import SaltAndPepper, White
 from noisyrnn.train import Train
 
-_TRAIN = Train(epochs=60, lr=3e-3, batch=64, decay={50: 0.1})
+_TRAIN = Train(epochs=60, lr=1e-2, batch=32, decay={51: 0.1})
 
 
 def story(*, seeds: int = 2) -> Experiment:
