@@ -33,14 +33,34 @@ public:
         }
     }
 
-    // u for lanes from unit j of a sample; `at` = step * batch + sample.
-    NOISYRNN_INLINE Vec<T> operator()(std::int64_t at, std::int64_t j, bool whole) const {
-        if (input_.drive != nullptr) return row_load(input_.drive + at * size_.units, j, size_.units, whole);
-        const T* column = packed_.data() + j;
-        Vec<T> u = load<Vec<T>>(column);
+    // Rows of u for the sixteen units of a block: in `room`, or where they already are.
+    struct Rows {
+        const T* first;
+        std::int64_t stride;
+    };
+    NOISYRNN_INLINE Rows rows(const Slice& slice, std::int64_t t, std::int64_t b, T* room) const {
+        using V = Vec<T>;
+        const std::int64_t at = t * size_.batch + slice.first, j = b * block;
+        if (input_.drive != nullptr) {
+            const T* first = input_.drive + at * size_.units + j;
+            if (j + block <= size_.units) return {first, size_.units};
+            for (std::int64_t r = 0; r < slice.rows; ++r)
+                for (int i = 0; i < block; ++i)
+                    room[r * block + i] = j + i < size_.units ? first[r * size_.units + i] : T(0);
+            return {room, block};
+        }
         const T* x = input_.x + at * size_.inputs;
-        for (std::int64_t i = 0; i < size_.inputs; ++i) u = load<Vec<T>>(column + (i + 1) * width_) * x[i] + u;
-        return u;
+        for (int l = 0; l < block; l += lanes<T>) {
+            const T* column = packed_.data() + j + l;
+            const V bias = load<V>(column);
+            for (std::int64_t r = 0; r < slice.rows; ++r) {
+                V u = bias;
+                for (std::int64_t i = 0; i < size_.inputs; ++i)
+                    u = load<V>(column + (i + 1) * width_) * x[r * size_.inputs + i] + u;
+                store(room + r * block + l, u);
+            }
+        }
+        return {room, block};
     }
 
     // Numbers that each slice sums: gradients of b and of the columns of U.
