@@ -96,8 +96,9 @@ public:
             }
     }
 
-    // The same for a held step: nothing.
-    void no_gradient(std::int64_t at) const {
+    // The same where the step may be held: then nothing flows.
+    NOISYRNN_INLINE void gradient_or_none(std::int64_t at, bool hold, const T* g, T* sums) const {
+        if (!hold) return gradient(at, g, sums);
         if (input_.g_drive != nullptr)
             __builtin_memset(input_.g_drive + at * size_.units, 0, size_.units * sizeof(T));
         if (input_.g_x != nullptr)
@@ -122,12 +123,20 @@ private:
     Array<T> packed_;  // b, then the columns of U, padded
 };
 
-// Adds rows of `units` numbers to padded rows.
+// Adds a slice's rows of (batch, units) to padded rows.
 template <class T>
-void add_rows(T* to, std::int64_t width, const T* from, std::int64_t rows, std::int64_t units) {
+void add_rows(T* to, std::int64_t width, const T* from, const Slice& slice, std::int64_t units) {
     if (from == nullptr) return;
-    for (std::int64_t r = 0; r < rows; ++r)
-        for (std::int64_t j = 0; j < units; ++j) to[r * width + j] += from[r * units + j];
+    for (std::int64_t r = 0; r < slice.rows; ++r)
+        for (std::int64_t j = 0; j < units; ++j) to[r * width + j] += from[(slice.first + r) * units + j];
+}
+
+// Copies padded rows to a slice's rows of (batch, units).
+template <class T>
+void copy_rows(T* to, const T* from, std::int64_t width, const Slice& slice, std::int64_t units) {
+    if (to == nullptr) return;
+    for (std::int64_t r = 0; r < slice.rows; ++r)
+        __builtin_memcpy(to + (slice.first + r) * units, from + r * width, units * sizeof(T));
 }
 
 }  // namespace NOISYRNN_ISA

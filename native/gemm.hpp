@@ -165,6 +165,27 @@ void product(std::int64_t rows, std::int64_t depth, const T* a, std::int64_t a_r
     product<T, Add>(rows, depth, a, a_row, panels, count, c, idle);
 }
 
+// Blocks multiplied together where rows are few.
+constexpr std::int64_t blocks_at_once = 4;
+constexpr std::int64_t blocks_together(std::int64_t rows) { return rows < 4 ? blocks_at_once : 1; }
+
+// Place of row r, vector l of part q in the products of a block.
+template <class T>
+NOISYRNN_INLINE std::int64_t product_at(std::int64_t rows, int q, std::int64_t r, int l) {
+    constexpr int in_panel = panel_vectors<T>;
+    return ((q * panels_in_block<T> + l / in_panel) * rows + r) * panel<T> + (l % in_panel) * lanes<T>;
+}
+
+// Adds part q of the products of block b to padded rows.
+template <class T>
+void add_product(T* to, std::int64_t width, std::int64_t b, const T* c, int q, std::int64_t rows) {
+    for (std::int64_t r = 0; r < rows; ++r)
+        for (int l = 0; l < block / lanes<T>; ++l) {
+            T* at = to + r * width + b * block + l * lanes<T>;
+            store(at, load<Vec<T>>(at) + load<Vec<T>>(c + product_at<T>(rows, q, r, l)));
+        }
+}
+
 // Sum over steps of G^T H for one slice: factors are collected for a number of steps, then multiplied at once.
 //
 // G rows (width) are written in place by the caller and serve as operand of the backward product as well; H rows are

@@ -93,7 +93,7 @@ private:
         __builtin_memset(g, 0, rows * width_ * sizeof(T));
         OuterSum<T>& outer = outers_[worker];
         outer.begin(rows, weights_wanted_ ? sums : nullptr);
-        if (record.g_last != nullptr) add_rows(g, width_, record.g_last + offset, rows, n_);
+        add_rows(g, width_, record.g_last, slice, n_);
         const std::int64_t chunk = chunk_ > 0 ? chunk_ : steps;
         const T* after = nullptr;  // factors of the step that was last worked on
         for (std::int64_t s = chunk > 0 ? ceil_div(steps, chunk) - 1 : -1; s >= 0; --s) {
@@ -125,15 +125,10 @@ private:
             for (std::int64_t b = 0; b < width_ / block; ++b) {
                 product<T, false>(rows, depth(), after, outer.g_row(), backward_.data() + b * block * depth(),
                                   panels_in_block<T>, c);
-                for (std::int64_t r = 0; r < rows; ++r)
-                    for (int l = 0; l < block / lanes<T>; ++l) {
-                        T* to = g + r * width_ + b * block + l * lanes<T>;
-                        store(to, load<Vec<T>>(to) + load<Vec<T>>(c + Scan::product_at(rows, 0, r, l)));
-                    }
+                add_product(g, width_, b, c, 0, rows);
             }
         }
-        for (std::int64_t r = 0; r < rows; ++r)
-            __builtin_memcpy(p_.g_h0 + offset + r * n_, g + r * width_, n_ * sizeof(T));
+        copy_rows(p_.g_h0, g, width_, slice, n_);
     }
 
     std::int64_t depth() const { return parts_ * width_; }
@@ -146,10 +141,10 @@ private:
               OuterSum<T>& outer, T* sums, int worker) {
         const auto room = this->scratch(worker);
         T* c = room.products;
-        T* drift = c + most_rows_ * Scan::blocks_at_once * block;
+        T* drift = c + most_rows_ * blocks_at_once * block;
         T* g_u = g + most_rows_ * width_;
         const std::int64_t rows = slice.rows, blocks = width_ / block;
-        const std::int64_t at_once = rows < 4 ? Scan::blocks_at_once : 1;
+        const std::int64_t at_once = blocks_together(rows);
         const std::int64_t u_row = Gated ? width_ : outer.g_row();
         if constexpr (!Gated) g_u = outer.g() + (Linear ? width_ : 0);
         T* extra = sums + outer_size_;
@@ -176,11 +171,8 @@ private:
                                                  step_sums);
         }
         for (std::int64_t r = 0; r < rows; ++r) {
-            const std::int64_t sample = slice.first + r, at = t * p_.size.batch + sample;
-            if (this->held(sample, t))
-                this->drive_.no_gradient(at);
-            else
-                this->drive_.gradient(at, g_u + r * u_row, extra);
+            const std::int64_t sample = slice.first + r;
+            this->drive_.gradient_or_none(t * p_.size.batch + sample, this->held(sample, t), g_u + r * u_row, extra);
         }
         outer.put_h(h, n_, n_);
     }
@@ -209,7 +201,7 @@ private:
                 const std::int64_t i = l * lanes<T>, j = b * block + i;
                 const bool inside = Whole || j < n_, whole = Whole || j + lanes<T> <= n_;
                 V gradient = load<V>(g + r * width_ + j);
-                if (c != nullptr) gradient = gradient + load<V>(c + Scan::product_at(rows, 0, r, l));
+                if (c != nullptr) gradient = gradient + load<V>(c + product_at<T>(rows, 0, r, l));
                 if (g_out != nullptr && inside) gradient = gradient + row_load(g_out + r * n_, j, n_, whole);
                 store(g + r * width_ + j, gradient);
                 if (hold || !inside) {
@@ -246,7 +238,7 @@ private:
                     if (!step_wanted_) continue;
                     V f = a;
                     if constexpr (Linear)
-                        if (drift_wanted_) f = f + load<V>(drift + Scan::product_at(rows, 0, r, l));
+                        if (drift_wanted_) f = f + load<V>(drift + product_at<T>(rows, 0, r, l));
                     slope = f;
                     if (multiplied) slope = slope * (load<V>(room.factor + r * block + i) * s2 + s0);
                     if constexpr (N == Noise::ito)

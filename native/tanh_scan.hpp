@@ -72,9 +72,7 @@ protected:
         const std::int64_t one = most_rows_ * block;
         return {first, xi, xi + one, xi + 2 * one, xi + 3 * one, words_.data() + worker * most_rows_ * 16};
     }
-    bool held(std::int64_t sample, std::int64_t t) const {
-        return p_.record.lengths != nullptr && t >= p_.record.lengths[sample];
-    }
+    bool held(std::int64_t sample, std::int64_t t) const { return p_.record.held(sample, t); }
     T step_of(std::int64_t sample, std::int64_t t) const {
         return p_.dt.time != nullptr ? p_.dt.time[t * p_.dt.step_stride + sample * p_.dt.sample_stride] : T(1);
     }
@@ -121,7 +119,7 @@ protected:
                      T* activations, std::int64_t stride, int worker) {
         const Scratch room = scratch(worker);
         T* c = room.products;
-        const std::int64_t blocks = width_ / block, at_once = slice.rows < 4 ? blocks_at_once : 1;
+        const std::int64_t blocks = width_ / block, at_once = blocks_together(slice.rows);
         const std::int64_t block_size = n_ * parts_ * block, c_block = slice.rows * parts_ * block;
         const std::int64_t panels = parts_ * panels_in_block<T>;
         for (std::int64_t t = from; t < to; ++t) {
@@ -168,7 +166,7 @@ protected:
                     row_store(next + r * n_, j, old, n_, whole);
                     continue;
                 }
-                const V z = load<V>(c + product_at(rows, Linear ? 1 : 0, r, l));
+                const V z = load<V>(c + product_at<T>(rows, Linear ? 1 : 0, r, l));
                 V a = tanh(z + load<V>(u.first + r * u.stride + i));
                 if constexpr (Gated) {
                     // The product is kept: both activations follow from it and the drives.
@@ -178,7 +176,7 @@ protected:
                     row_store(kept + r * n_, j, a, n_, whole);
                 }
                 V f = a;
-                if constexpr (Linear) f = f + load<V>(c + product_at(rows, 0, r, l));
+                if constexpr (Linear) f = f + load<V>(c + product_at<T>(rows, 0, r, l));
                 V size = load<V>(d + i) * dt;
                 if (multiplied) size = size * (load<V>(room.factor + r * block + i) * s2 + s0);
                 V moved = size * f + old;
@@ -190,12 +188,6 @@ protected:
                 row_store(next + r * n_, j, moved, n_, whole);
             }
         }
-    }
-
-    // Place of row r, vector l of part q in the products of a block.
-    static std::int64_t product_at(std::int64_t rows, int q, std::int64_t r, int l) {
-        constexpr int in_panel = panel_vectors<T>;
-        return ((q * panels_in_block<T> + l / in_panel) * rows + r) * panel<T> + (l % in_panel) * lanes<T>;
     }
 
     // One of the six recurrences, chosen once a slice.
@@ -215,8 +207,6 @@ protected:
             : p_.noise == Noise::ito ? go(ito, std::false_type{}, std::false_type{})
                                      : go(released, std::false_type{}, std::false_type{});
     }
-
-    static constexpr std::int64_t blocks_at_once = 4;
 
     TanhProblem<T> p_;
     std::int64_t n_, width_, slices_, most_rows_;
