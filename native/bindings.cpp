@@ -264,6 +264,89 @@ void tanh_backward(Common common, Array h0, Maybe A, Array W, Maybe gate, Array 
     });
 }
 
+template <class T>
+OscillatorProblem<T> oscillator_problem(const Common& common, const Kept& y, const Kept& z, const InputGradients& g,
+                                        const Array& y0, const Array& z0, const Array& Wy, const Array& Wz,
+                                        const Array& coefficients) {
+    const Size size = size_of(common, sizes(y0, "y0", 2));
+    const Shape one{size.batch, size.units}, square{size.units, size.units};
+    OscillatorProblem<T> p;
+    p.size = size;
+    p.y0 = checked<const T>(y0, "y0", one);
+    p.z0 = checked<const T>(z0, "z0", one);
+    p.Wy = checked<const T>(Wy, "Wy", square);
+    p.Wz = checked<const T>(Wz, "Wz", square);
+    p.keep = checked<const T>(coefficients, "coefficients", {4, size.units});
+    p.push = p.keep + size.units;
+    p.pull = p.push + size.units;
+    p.dt = p.pull + size.units;
+    p.input = input_of<T>(common, g, size);
+    p.y = record_of<T>(common, y, size);
+    p.z = record_of<T>(common, z, size);
+    return p;
+}
+
+void oscillator_forward(Common common, Array y0, Array z0, Array Wy, Array Wz, Array coefficients, Kept y, Kept z) {
+    by_type(Wy, "Wy", [&](auto zero) {
+        using T = decltype(zero);
+        const auto p = oscillator_problem<T>(common, y, z, {}, y0, z0, Wy, Wz, coefficients);
+        if ((p.y.checkpoints == nullptr) != (p.z.checkpoints == nullptr))
+            refuse("Checkpoints are kept of both states or of none.");
+        carry_out(kernels<T>(common.plain).oscillator_forward(p, common.threads), p.size.batch, common.threads);
+    });
+}
+
+void oscillator_backward(Common common, Array y0, Array z0, Array Wy, Array Wz, Array coefficients, Kept y, Kept z,
+                         InputGradients g, Maybe g_y0, Maybe g_z0, Maybe g_Wy, Maybe g_Wz) {
+    by_type(Wy, "Wy", [&](auto zero) {
+        using T = decltype(zero);
+        auto p = oscillator_problem<T>(common, y, z, g, y0, z0, Wy, Wz, coefficients);
+        const Shape one{p.size.batch, p.size.units}, square{p.size.units, p.size.units};
+        p.g_y0 = checked<T>(g_y0, "g_y0", one);
+        p.g_z0 = checked<T>(g_z0, "g_z0", one);
+        p.g_Wy = checked<T>(g_Wy, "g_Wy", square);
+        p.g_Wz = checked<T>(g_Wz, "g_Wz", square);
+        check_backward(p.y, true, p.size);
+        check_backward(p.z, false, p.size);
+        carry_out(kernels<T>(common.plain).oscillator_backward(p, common.threads), p.size.batch, common.threads);
+    });
+}
+
+template <class T>
+ModReluProblem<T> modrelu_problem(const Common& common, const Kept& kept, const InputGradients& g, const Array& h0,
+                                  const Array& Q, const Array& bias) {
+    const Size size = size_of(common, sizes(h0, "h0", 2));
+    ModReluProblem<T> p;
+    p.size = size;
+    p.h0 = checked<const T>(h0, "h0", {size.batch, size.units});
+    p.Q = checked<const T>(Q, "Q", {size.units, size.units});
+    p.bias = checked<const T>(bias, "bias", {size.units});
+    p.input = input_of<T>(common, g, size);
+    p.record = record_of<T>(common, kept, size);
+    return p;
+}
+
+void modrelu_forward(Common common, Array h0, Array Q, Array bias, Kept kept) {
+    by_type(Q, "Q", [&](auto zero) {
+        using T = decltype(zero);
+        const auto p = modrelu_problem<T>(common, kept, {}, h0, Q, bias);
+        carry_out(kernels<T>(common.plain).modrelu_forward(p, common.threads), p.size.batch, common.threads);
+    });
+}
+
+void modrelu_backward(Common common, Array h0, Array Q, Array bias, Kept kept, InputGradients g, Maybe g_h0,
+                      Maybe g_Q, Maybe g_bias) {
+    by_type(Q, "Q", [&](auto zero) {
+        using T = decltype(zero);
+        auto p = modrelu_problem<T>(common, kept, g, h0, Q, bias);
+        p.g_h0 = checked<T>(g_h0, "g_h0", {p.size.batch, p.size.units});
+        p.g_Q = checked<T>(g_Q, "g_Q", {p.size.units, p.size.units});
+        p.g_bias = checked<T>(g_bias, "g_bias", {p.size.units});
+        check_backward(p.record, false, p.size);
+        carry_out(kernels<T>(common.plain).modrelu_backward(p, common.threads), p.size.batch, common.threads);
+    });
+}
+
 void fill(Array out, KeyNumbers key, bool gaussian, int threads, bool plain) {
     const Shape shape = sizes(out, "out", 3);
     if (threads < 1) refuse("threads must be at least 1.");
@@ -332,4 +415,12 @@ NB_MODULE(_native, module) {
     module.def("tanh_backward", &tanh_backward, "common"_a, nb::kw_only(), "h0"_a, "A"_a.none(), "W"_a,
                "gate"_a.none(), "dt"_a, "noise"_a, "additive"_a, "multiplicative"_a, "key"_a, "kept"_a,
                "gradients"_a, "g_h0"_a.none(), "g_A"_a.none(), "g_W"_a.none(), "g_gate"_a.none(), "g_dt"_a.none());
+    module.def("oscillator_forward", &oscillator_forward, "common"_a, nb::kw_only(), "y0"_a, "z0"_a, "Wy"_a, "Wz"_a,
+               "coefficients"_a, "y"_a, "z"_a);
+    module.def("oscillator_backward", &oscillator_backward, "common"_a, nb::kw_only(), "y0"_a, "z0"_a, "Wy"_a,
+               "Wz"_a, "coefficients"_a, "y"_a, "z"_a, "gradients"_a, "g_y0"_a.none(), "g_z0"_a.none(),
+               "g_Wy"_a.none(), "g_Wz"_a.none());
+    module.def("modrelu_forward", &modrelu_forward, "common"_a, nb::kw_only(), "h0"_a, "Q"_a, "bias"_a, "kept"_a);
+    module.def("modrelu_backward", &modrelu_backward, "common"_a, nb::kw_only(), "h0"_a, "Q"_a, "bias"_a, "kept"_a,
+               "gradients"_a, "g_h0"_a.none(), "g_Q"_a.none(), "g_bias"_a.none());
 }

@@ -33,14 +33,34 @@ public:
         }
     }
 
-    // u for lanes from unit j of a sample; `at` = step * batch + sample.
-    NOISYRNN_INLINE Vec<T> operator()(std::int64_t at, std::int64_t j, bool whole) const {
-        if (input_.drive != nullptr) return row_load(input_.drive + at * size_.units, j, size_.units, whole);
-        const T* column = packed_.data() + j;
-        Vec<T> u = load<Vec<T>>(column);
+    // Rows of u for the sixteen units of a block: in `room`, or where they already are.
+    struct Rows {
+        const T* first;
+        std::int64_t stride;
+    };
+    NOISYRNN_INLINE Rows rows(const Slice& slice, std::int64_t t, std::int64_t b, T* room) const {
+        using V = Vec<T>;
+        const std::int64_t at = t * size_.batch + slice.first, j = b * block;
+        if (input_.drive != nullptr) {
+            const T* first = input_.drive + at * size_.units + j;
+            if (j + block <= size_.units) return {first, size_.units};
+            for (std::int64_t r = 0; r < slice.rows; ++r)
+                for (int i = 0; i < block; ++i)
+                    room[r * block + i] = j + i < size_.units ? first[r * size_.units + i] : T(0);
+            return {room, block};
+        }
         const T* x = input_.x + at * size_.inputs;
-        for (std::int64_t i = 0; i < size_.inputs; ++i) u = load<Vec<T>>(column + (i + 1) * width_) * x[i] + u;
-        return u;
+        for (int l = 0; l < block; l += lanes<T>) {
+            const T* column = packed_.data() + j + l;
+            const V bias = load<V>(column);
+            for (std::int64_t r = 0; r < slice.rows; ++r) {
+                V u = bias;
+                for (std::int64_t i = 0; i < size_.inputs; ++i)
+                    u = load<V>(column + (i + 1) * width_) * x[r * size_.inputs + i] + u;
+                store(room + r * block + l, u);
+            }
+        }
+        return {room, block};
     }
 
     // Numbers that each slice sums: gradients of b and of the columns of U.
@@ -76,8 +96,9 @@ public:
             }
     }
 
-    // The same for a held step: nothing.
-    void no_gradient(std::int64_t at) const {
+    // The same where the step may be held: then nothing flows.
+    NOISYRNN_INLINE void gradient_or_none(std::int64_t at, bool hold, const T* g, T* sums) const {
+        if (!hold) return gradient(at, g, sums);
         if (input_.g_drive != nullptr)
             __builtin_memset(input_.g_drive + at * size_.units, 0, size_.units * sizeof(T));
         if (input_.g_x != nullptr)
@@ -102,12 +123,20 @@ private:
     Array<T> packed_;  // b, then the columns of U, padded
 };
 
-// Adds rows of `units` numbers to padded rows.
+// Adds a slice's rows of (batch, units) to padded rows.
 template <class T>
-void add_rows(T* to, std::int64_t width, const T* from, std::int64_t rows, std::int64_t units) {
+void add_rows(T* to, std::int64_t width, const T* from, const Slice& slice, std::int64_t units) {
     if (from == nullptr) return;
-    for (std::int64_t r = 0; r < rows; ++r)
-        for (std::int64_t j = 0; j < units; ++j) to[r * width + j] += from[r * units + j];
+    for (std::int64_t r = 0; r < slice.rows; ++r)
+        for (std::int64_t j = 0; j < units; ++j) to[r * width + j] += from[(slice.first + r) * units + j];
+}
+
+// Copies padded rows to a slice's rows of (batch, units).
+template <class T>
+void copy_rows(T* to, const T* from, std::int64_t width, const Slice& slice, std::int64_t units) {
+    if (to == nullptr) return;
+    for (std::int64_t r = 0; r < slice.rows; ++r)
+        __builtin_memcpy(to + (slice.first + r) * units, from + r * width, units * sizeof(T));
 }
 
 }  // namespace NOISYRNN_ISA

@@ -61,10 +61,32 @@ void pack_block(const T* from, std::int64_t row_stride, std::int64_t column_stri
             }
 }
 
-// c[q][i][:] (+)= sum_k a[i * a_row + k * a_step] panel_q[k][:] for M rows and Q neighbouring panels.
-template <class T, int M, int Q, bool Add>
+// Nothing to do on the side of a product.
+struct Idle {
+    static constexpr bool pending() { return false; }
+};
+
+template <class T, int M, int Q>
+NOISYRNN_INLINE void multiply_add(Vec<T> (&sum)[M][Q * panel_vectors<T>], const T* a, std::int64_t a_row,
+                                  const T* panels, std::int64_t panel_stride) {
+    using V = Vec<T>;
+    constexpr int N = panel_vectors<T>;
+    V row[Q * N];
+#pragma GCC unroll 16
+    for (int j = 0; j < Q * N; ++j) row[j] = load<V>(panels + (j / N) * panel_stride + (j % N) * lanes<T>);
+#pragma GCC unroll 16
+    for (int i = 0; i < M; ++i) {
+        const V value = splat<V>(a[i * a_row]);
+#pragma GCC unroll 16
+        for (int j = 0; j < Q * N; ++j) sum[i][j] = value * row[j] + sum[i][j];
+    }
+}
+
+// c[q][i][:] (+)= sum_k a[i * a_row + k * a_step] panel_q[k][:] for M rows and Q neighbouring panels. One round of a
+// generator's block goes with one k, so that a block takes ten.
+template <class T, int M, int Q, bool Add, class Side>
 NOISYRNN_INLINE void tile(std::int64_t depth, const T* a, std::int64_t a_row, std::int64_t a_step, const T* panels,
-                          std::int64_t panel_stride, T* c, std::int64_t c_panel) {
+                          std::int64_t panel_stride, T* c, std::int64_t c_panel, Side& side) {
     using V = Vec<T>;
     constexpr int N = panel_vectors<T>;
     V sum[M][Q * N];
@@ -73,19 +95,21 @@ NOISYRNN_INLINE void tile(std::int64_t depth, const T* a, std::int64_t a_row, st
 #pragma GCC unroll 16
         for (int j = 0; j < Q * N; ++j)
             sum[i][j] = Add ? load<V>(c + (j / N) * c_panel + i * panel<T> + (j % N) * lanes<T>) : V{};
-#pragma GCC unroll 4
-    for (std::int64_t k = 0; k < depth; ++k) {
-        V row[Q * N];
+    std::int64_t k = 0;
+    if constexpr (!std::is_same_v<Side, Idle>) {
+        for (; k + Side::rounds <= depth && side.pending(); k += Side::rounds) {
+            auto chain = side.begin();
 #pragma GCC unroll 16
-        for (int j = 0; j < Q * N; ++j)
-            row[j] = load<V>(panels + (j / N) * panel_stride + k * panel<T> + (j % N) * lanes<T>);
-#pragma GCC unroll 16
-        for (int i = 0; i < M; ++i) {
-            const V value = splat<V>(a[i * a_row + k * a_step]);
-#pragma GCC unroll 16
-            for (int j = 0; j < Q * N; ++j) sum[i][j] = value * row[j] + sum[i][j];
+            for (int i = 0; i < Side::rounds; ++i) {
+                multiply_add<T, M, Q>(sum, a + (k + i) * a_step, a_row, panels + (k + i) * panel<T>, panel_stride);
+                side.round(chain, i);
+            }
+            side.end(chain);
         }
     }
+#pragma GCC unroll 4
+    for (; k < depth; ++k)
+        multiply_add<T, M, Q>(sum, a + k * a_step, a_row, panels + k * panel<T>, panel_stride);
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16
@@ -94,43 +118,72 @@ NOISYRNN_INLINE void tile(std::int64_t depth, const T* a, std::int64_t a_row, st
 }
 
 // As `tile`, with the number of rows, at most tile_rows, known only at run time.
-template <class T, bool Add, int M = tile_rows>
+template <class T, bool Add, class Side, int M = tile_rows>
 void any_tile(int rows, std::int64_t depth, const T* a, std::int64_t a_row, std::int64_t a_step, const T* panels,
-              std::int64_t panel_stride, T* c, std::int64_t c_panel) {
+              T* c, Side& side) {
     if constexpr (M > 0) {
         if (rows == M)
-            tile<T, M, 1, Add>(depth, a, a_row, a_step, panels, panel_stride, c, c_panel);
+            tile<T, M, 1, Add>(depth, a, a_row, a_step, panels, 0, c, 0, side);
         else
-            any_tile<T, Add, M - 1>(rows, depth, a, a_row, a_step, panels, panel_stride, c, c_panel);
+            any_tile<T, Add, Side, M - 1>(rows, depth, a, a_row, a_step, panels, c, side);
     }
 }
 
 // c[panel][rows][columns of a panel] (+)= a (rows x depth) times `count` panels. Few rows take several panels at a
 // time, because a chain of multiply-adds alone would wait for itself.
-template <class T, bool Add>
+template <class T, bool Add, class Side>
 void product(std::int64_t rows, std::int64_t depth, const T* a, std::int64_t a_row, const T* panels,
-             std::int64_t count, T* c) {
+             std::int64_t count, T* c, Side& side) {
     const std::int64_t stride = depth * panel<T>, c_panel = rows * panel<T>;
     std::int64_t p = 0;
+    Idle idle;
     if (rows == 1)
         for (; p + 4 <= count; p += 4)
-            tile<T, 1, 4, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel);
+            tile<T, 1, 4, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel, idle);
     else if (rows == 2)
         for (; p + 2 <= count; p += 2)
-            tile<T, 2, 2, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel);
+            tile<T, 2, 2, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel, idle);
     else if (rows == 3)
         for (; p + 2 <= count; p += 2)
-            tile<T, 3, 2, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel);
+            tile<T, 3, 2, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel, idle);
     const std::int64_t tiles = (rows + tile_rows - 1) / tile_rows;
     for (; p < count; ++p) {
         std::int64_t first = 0;
         for (std::int64_t i = 0; i < tiles; ++i) {
             const std::int64_t height = rows / tiles + (i < rows % tiles ? 1 : 0);
-            any_tile<T, Add>(static_cast<int>(height), depth, a + first * a_row, a_row, 1, panels + p * stride, stride,
-                             c + p * c_panel + first * panel<T>, c_panel);
+            any_tile<T, Add>(static_cast<int>(height), depth, a + first * a_row, a_row, 1, panels + p * stride,
+                             c + p * c_panel + first * panel<T>, side);
             first += height;
         }
     }
+}
+
+template <class T, bool Add>
+void product(std::int64_t rows, std::int64_t depth, const T* a, std::int64_t a_row, const T* panels,
+             std::int64_t count, T* c) {
+    Idle idle;
+    product<T, Add>(rows, depth, a, a_row, panels, count, c, idle);
+}
+
+// Blocks multiplied together where rows are few.
+constexpr std::int64_t blocks_at_once = 4;
+constexpr std::int64_t blocks_together(std::int64_t rows) { return rows < 4 ? blocks_at_once : 1; }
+
+// Place of row r, vector l of part q in the products of a block.
+template <class T>
+NOISYRNN_INLINE std::int64_t product_at(std::int64_t rows, int q, std::int64_t r, int l) {
+    constexpr int in_panel = panel_vectors<T>;
+    return ((q * panels_in_block<T> + l / in_panel) * rows + r) * panel<T> + (l % in_panel) * lanes<T>;
+}
+
+// Adds part q of the products of block b to padded rows.
+template <class T>
+void add_product(T* to, std::int64_t width, std::int64_t b, const T* c, int q, std::int64_t rows) {
+    for (std::int64_t r = 0; r < rows; ++r)
+        for (int l = 0; l < block / lanes<T>; ++l) {
+            T* at = to + r * width + b * block + l * lanes<T>;
+            store(at, load<Vec<T>>(at) + load<Vec<T>>(c + product_at<T>(rows, q, r, l)));
+        }
 }
 
 // Sum over steps of G^T H for one slice: factors are collected for a number of steps, then multiplied at once.
@@ -142,7 +195,7 @@ class OuterSum {
 public:
     OuterSum() = default;
     OuterSum(std::int64_t most_rows, std::int64_t g_width, std::int64_t h_width)
-        : depth_(most_rows > depth_aim ? most_rows : depth_aim),
+        : depth_(2 * most_rows > depth_aim ? 2 * most_rows : depth_aim),
           g_width_(g_width),
           // A row length that is no power of two keeps rows out of each other's cache sets.
           g_row_(g_width + block),
@@ -161,7 +214,8 @@ public:
         if (sum_ != nullptr) __builtin_memset(sum_, 0, size(g_width_, h_panels_ * panel<T>) * sizeof(T));
     }
 
-    // Factors of the step at hand: row i of G is at g() + i * g_row().
+    // Factors of the step at hand: row i of G is at g() + i * g_row(). Those of the step before it in the order of
+    // work stay readable meanwhile: there are always two places at least.
     T* g() const { return g_.data() + slot_ * rows_ * g_row_; }
     std::int64_t g_row() const { return g_row_; }
 
@@ -183,16 +237,16 @@ public:
 
     // The step at hand is complete.
     void next_step() {
-        if (sum_ != nullptr && ++slot_ == slots_) flush();
+        if (++slot_ == slots_) flush();
     }
 
     void flush() {
-        if (sum_ == nullptr) return;
-        for (std::int64_t p = 0; p < h_panels_; ++p)
+        for (std::int64_t p = 0; p < h_panels_ && sum_ != nullptr; ++p)
             for (std::int64_t i = 0; i < g_width_; i += tile_rows) {
                 const std::int64_t height = g_width_ - i < tile_rows ? g_width_ - i : tile_rows;
+                Idle idle;
                 any_tile<T, true>(static_cast<int>(height), slot_ * rows_, g_.data() + i, 1, g_row_,
-                                  h_.data() + p * depth_ * panel<T>, 0, sum_ + (p * g_width_ + i) * panel<T>, 0);
+                                  h_.data() + p * depth_ * panel<T>, sum_ + (p * g_width_ + i) * panel<T>, idle);
             }
         slot_ = 0;
     }

@@ -1,5 +1,7 @@
 // All kernels for one instruction set; this file is compiled once for each.
+#include "modrelu_scan.hpp"
 #include "noise_fill.hpp"
+#include "oscillator_scan.hpp"
 #include "tanh_backward.hpp"
 
 #define NOISYRNN_TEXT_(x) #x
@@ -19,6 +21,10 @@ constexpr Kernels<T> kernels = {
     made<NoiseFill<T>, NoiseProblem<T>>,
     made<TanhForward<T>, TanhProblem<T>, int>,
     made<TanhBackward<T>, TanhProblem<T>, int>,
+    made<OscillatorForward<T>, OscillatorProblem<T>, int>,
+    made<OscillatorBackward<T>, OscillatorProblem<T>, int>,
+    made<ModReluForward<T>, ModReluProblem<T>, int>,
+    made<ModReluBackward<T>, ModReluProblem<T>, int>,
 };
 
 }  // namespace

@@ -23,9 +23,11 @@ public:
                 const int rows = static_cast<int>(rest < rows_at_once ? rest : rows_at_once);
                 T* out = p_.out + (t * p_.size.batch + slice.first + first) * units;
                 for (std::int64_t g = 0; g < groups; ++g) {
-                    philox_.words(p_.gaussian ? Channel::gaussian : Channel::uniform, static_cast<std::uint64_t>(t),
-                                  static_cast<std::uint64_t>(groups), static_cast<std::uint64_t>(g),
-                                  static_cast<std::uint64_t>(slice.first + first), rows, words);
+                    Philox::Words(philox_, p_.gaussian ? Channel::gaussian : Channel::uniform, 1,
+                                  static_cast<std::uint64_t>(t), static_cast<std::uint64_t>(groups),
+                                  static_cast<std::uint64_t>(g), static_cast<std::uint64_t>(slice.first + first),
+                                  rows, words)
+                        .finish();
                     if (p_.gaussian)
                         gaussian<T>(words, rows, numbers);
                     else

@@ -13,8 +13,43 @@ namespace NOISYRNN_ISA {
 constexpr int group = 16;
 enum class Channel : std::uint64_t { gaussian = 0, uniform = 1 };
 
+struct Wide {
+    std::uint64_t low, high;
+};
+
+NOISYRNN_INLINE Wide multiplied(std::uint64_t a, const std::uint64_t& b) {
+#if defined(__BMI2__) && defined(__x86_64__)
+    // By hand, because compilers keep 128-bit products in pairs of registers and spill them inside a matrix product.
+    Wide w;
+    asm("mulxq %3, %0, %1" : "=r"(w.low), "=r"(w.high) : "d"(a), "rm"(b));
+    return w;
+#else
+    __extension__ using Whole = unsigned __int128;
+    const Whole w = static_cast<Whole>(a) * b;
+    return {static_cast<std::uint64_t>(w), static_cast<std::uint64_t>(w >> 64)};
+#endif
+}
+
+constexpr std::uint64_t philox_multiplier[2] = {0xD2E7470EE14C6C93u, 0xCA5A826395121157u};
+
+// One block under way.
+struct Chain {
+    std::uint64_t c0, c1, c2, c3;
+
+    NOISYRNN_INLINE void round(const std::uint64_t* key) {
+        const Wide p0 = multiplied(c0, philox_multiplier[0]);
+        const Wide p1 = multiplied(c2, philox_multiplier[1]);
+        c0 = p1.high ^ c1 ^ key[0];
+        c1 = p1.low;
+        c2 = p0.high ^ c3 ^ key[1];
+        c3 = p0.low;
+    }
+};
+
 class Philox {
 public:
+    static constexpr int rounds = 10;
+
     explicit Philox(const NoiseKey& key) : sample_(key.sample), step_(key.step) {
         std::uint64_t low = key.value, high = key.stream;
         for (auto& round : keys_) {
@@ -25,38 +60,63 @@ public:
         }
     }
 
-    // The eight words of one group of units, for `rows` consecutive samples: [rows][8].
-    NOISYRNN_INLINE void words(Channel channel, std::uint64_t step, std::uint64_t groups, std::uint64_t g,
-                               std::uint64_t row, int rows, std::uint64_t* out) const {
-        const std::uint64_t block = 1 + 2 * ((step_ + step) * groups + g);
-        for (int r = 0; r < rows; ++r) {
-            const std::uint64_t sample = sample_ + row + static_cast<std::uint64_t>(r);
-            encrypt(block, sample, static_cast<std::uint64_t>(channel), out + 8 * r);
-            encrypt(block + 1, sample, static_cast<std::uint64_t>(channel), out + 8 * r + 4);
+    // Words of one group of units for consecutive samples and channels, [channels][rows][8], made block by block:
+    // integer work that a matrix product can do on the side, because it leaves the integer units idle.
+    class Words {
+    public:
+        static constexpr int rounds = Philox::rounds;
+
+        Words(const Philox& philox, Channel first, int channels, std::uint64_t step, std::uint64_t groups,
+              std::uint64_t g, std::uint64_t row, int rows, std::uint64_t* out)
+            : keys_(philox.keys_[0]),
+              block_(1 + 2 * ((philox.step_ + step) * groups + g)),
+              sample_(philox.sample_ + row),
+              channel_(static_cast<std::uint64_t>(first)),
+              blocks_(2 * rows),
+              left_(2 * rows * channels),
+              next_(0),
+              out_(out) {}
+
+        bool pending() const { return left_ > 0; }
+
+        NOISYRNN_INLINE Chain begin() const {
+            return {block_ + (static_cast<unsigned>(next_) & 1u), sample_ + (static_cast<unsigned>(next_) >> 1),
+                    channel_, 0};
         }
-    }
+        NOISYRNN_INLINE void round(Chain& chain, int i) const { chain.round(keys_ + 2 * i); }
+        NOISYRNN_INLINE void end(const Chain& chain) {
+            out_[0] = chain.c0;
+            out_[1] = chain.c1;
+            out_[2] = chain.c2;
+            out_[3] = chain.c3;
+            out_ += 4;
+            --left_;
+            if (++next_ == blocks_) {
+                next_ = 0;
+                ++channel_;
+            }
+        }
+
+        // What no product has done.
+        void finish() {
+            while (pending()) {
+                Chain chain = begin();
+#pragma GCC unroll 10
+                for (int i = 0; i < rounds; ++i) round(chain, i);
+                end(chain);
+            }
+        }
+
+    private:
+        const std::uint64_t* keys_;
+        std::uint64_t block_, sample_, channel_;
+        int blocks_, left_, next_;
+        std::uint64_t* out_;
+    };
 
 private:
-    NOISYRNN_INLINE void encrypt(std::uint64_t c0, std::uint64_t c1, std::uint64_t c2, std::uint64_t* out) const {
-        __extension__ using Wide = unsigned __int128;
-        std::uint64_t c3 = 0;
-#pragma GCC unroll 10
-        for (int i = 0; i < 10; ++i) {
-            const Wide p0 = static_cast<Wide>(c0) * 0xD2E7470EE14C6C93u;
-            const Wide p1 = static_cast<Wide>(c2) * 0xCA5A826395121157u;
-            c0 = static_cast<std::uint64_t>(p1 >> 64) ^ c1 ^ keys_[i][0];
-            c1 = static_cast<std::uint64_t>(p1);
-            c2 = static_cast<std::uint64_t>(p0 >> 64) ^ c3 ^ keys_[i][1];
-            c3 = static_cast<std::uint64_t>(p0);
-        }
-        out[0] = c0;
-        out[1] = c1;
-        out[2] = c2;
-        out[3] = c3;
-    }
-
     std::uint64_t sample_, step_;
-    std::uint64_t keys_[10][2];
+    std::uint64_t keys_[rounds][2];
 };
 
 // A group has eight words, so eight lanes are the most that one vector can use.

@@ -58,6 +58,8 @@ struct Record {
     std::int64_t chunk = 0;
     T *states = nullptr, *activations = nullptr, *checkpoints = nullptr, *last = nullptr;
     const T *g_states = nullptr, *g_last = nullptr;
+
+    bool held(std::int64_t sample, std::int64_t t) const { return lengths != nullptr && t >= lengths[sample]; }
 };
 
 enum class Noise { none, ito, released };
@@ -121,6 +123,10 @@ struct Kernels {
     Job* (*noise)(const NoiseProblem<T>&);
     Job* (*tanh_forward)(const TanhProblem<T>&, int workers);
     Job* (*tanh_backward)(const TanhProblem<T>&, int workers);
+    Job* (*oscillator_forward)(const OscillatorProblem<T>&, int workers);
+    Job* (*oscillator_backward)(const OscillatorProblem<T>&, int workers);
+    Job* (*modrelu_forward)(const ModReluProblem<T>&, int workers);
+    Job* (*modrelu_backward)(const ModReluProblem<T>&, int workers);
 };
 
 struct InstructionSet {

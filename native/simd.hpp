@@ -117,6 +117,25 @@ NOISYRNN_INLINE typename Traits<V>::T total(V v) {
     return sum;
 }
 
+// The smaller one; y where y is not a number.
+template <class V>
+NOISYRNN_INLINE V capped(V y, V limit) {
+#if defined(__AVX2__)
+    if constexpr (std::is_same_v<V, Vec<float, 8>>)
+        return (V)__builtin_ia32_minps256(limit, y);
+    else if constexpr (std::is_same_v<V, Vec<double, 4>>)
+        return (V)__builtin_ia32_minpd256(limit, y);
+    else
+#endif
+        return limit < y ? limit : y;
+}
+
+// a where the sign bit of `which` is set, b elsewhere.
+template <class V>
+NOISYRNN_INLINE V by_sign(typename Traits<V>::Bits which, V a, V b) {
+    return which < 0 ? a : b;
+}
+
 // c_0 + c_1 x + ... + c_N x^N
 template <class V, class T, int N>
 NOISYRNN_INLINE V horner(V x, const T (&c)[N]) {
@@ -202,7 +221,7 @@ NOISYRNN_INLINE V tanh(V x) {
     using S = Series<T>;
     const Bits sign = bits(x) & bits(splat<V>(T(-0.0)));
     V y = from_bits<V>(bits(x) ^ sign);
-    y = y > S::tanh_limit ? splat<V>(S::tanh_limit) : y;
+    y = capped(y, splat<V>(S::tanh_limit));
     y = y + y;
     const V shifted = y * S::log2_e + S::shifter;
     const V k = shifted - S::shifter;
@@ -249,12 +268,11 @@ NOISYRNN_INLINE void sincospi(V v, V& sine, V& cosine) {
     const V x2 = x * x;
     const V s = x * horner(x2, S::sin);
     const V c = horner(x2, S::cos);
-    const Bits odd = -(q & 1);
-    const int to_sign = static_cast<int>(sizeof(T)) * 8 - 2;
-    const Bits swapped_s = (bits(s) & ~odd) | (bits(c) & odd);
-    const Bits swapped_c = (bits(c) & ~odd) | (bits(s) & odd);
-    sine = from_bits<V>(swapped_s ^ ((q & 2) << to_sign));
-    cosine = from_bits<V>(swapped_c ^ (((q + 1) & 2) << to_sign));
+    constexpr int to_sign = static_cast<int>(sizeof(T)) * 8 - 1;
+    const Bits odd = q << to_sign;
+    const Bits minus = bits(splat<V>(T(-0.0)));
+    sine = from_bits<V>(bits(by_sign(odd, c, s)) ^ ((q << (to_sign - 1)) & minus));
+    cosine = from_bits<V>(bits(by_sign(odd, s, c)) ^ (((q + 1) << (to_sign - 1)) & minus));
 }
 
 }  // namespace NOISYRNN_ISA

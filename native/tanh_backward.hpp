@@ -27,6 +27,8 @@ public:
           sums_(slices_ * sum_size_),
           local_(static_cast<std::int64_t>(workers) * local_size()),
           outers_(new OuterSum<T>[static_cast<std::size_t>(workers)]) {
+        // Added noise has no gradient: its numbers are wanted again only where they multiply something.
+        again_ = {p_.noise == Noise::ito && (!folded_ || step_wanted_), this->laws_.uniform};
         for (int w = 0; w < workers; ++w) outers_[w] = OuterSum<T>(most_rows_, parts_ * width_, width_);
         for (std::int64_t j = 0; j < width_; ++j) scale_.data()[j] = folded_ ? this->step_.data()[j] : T(1);
         const std::int64_t stride = parts_ * width_ * panel<T>;
@@ -91,8 +93,9 @@ private:
         __builtin_memset(g, 0, rows * width_ * sizeof(T));
         OuterSum<T>& outer = outers_[worker];
         outer.begin(rows, weights_wanted_ ? sums : nullptr);
-        if (record.g_last != nullptr) add_rows(g, width_, record.g_last + offset, rows, n_);
+        add_rows(g, width_, record.g_last, slice, n_);
         const std::int64_t chunk = chunk_ > 0 ? chunk_ : steps;
+        const T* after = nullptr;  // factors of the step that was last worked on
         for (std::int64_t s = chunk > 0 ? ceil_div(steps, chunk) - 1 : -1; s >= 0; --s) {
             const std::int64_t from = s * chunk, to = steps - from < chunk ? steps : from + chunk;
             const T* start = this->p_.h0 + offset;
@@ -107,27 +110,41 @@ private:
                                                          between, worker);
             }
             for (std::int64_t t = to - 1; t >= from; --t) {
-                if (record.g_states != nullptr) add_rows(g, width_, record.g_states + t * stride + offset, rows, n_);
                 const T* h = t == from ? start : states + (t - from - 1) * between;
-                back<N, Linear, Gated>(slice, t, h, activations + (t - from) * between, g, outer, sums, worker);
+                const T* g_out = record.g_states != nullptr ? record.g_states + t * stride + offset : nullptr;
+                back<N, Linear, Gated>(slice, t, h, activations + (t - from) * between, after, g_out, g, outer, sums,
+                                       worker);
+                after = outer.g();
                 outer.next_step();
             }
         }
         outer.flush();
-        if (p_.g_h0 != nullptr)
-            for (std::int64_t r = 0; r < rows; ++r)
-                __builtin_memcpy(p_.g_h0 + offset + r * n_, g + r * width_, n_ * sizeof(T));
+        if (p_.g_h0 == nullptr) return;
+        if (after != nullptr) {
+            T* c = this->scratch(worker).products;
+            for (std::int64_t b = 0; b < width_ / block; ++b) {
+                product<T, false>(rows, depth(), after, outer.g_row(), backward_.data() + b * block * depth(),
+                                  panels_in_block<T>, c);
+                add_product(g, width_, b, c, 0, rows);
+            }
+        }
+        copy_rows(p_.g_h0, g, width_, slice, n_);
     }
 
-    // g, the gradient of the state after step t, becomes that of the state h before it.
+    std::int64_t depth() const { return parts_ * width_; }
+
+    // Step t: g, the gradient that reaches the state after it directly, is completed by that of the step `later`
+    // (factors times weights) and of the output; then the factors of this step are written for the next one. The noise
+    // of a block of units is made on the side of the product that completes its gradient.
     template <Noise N, bool Linear, bool Gated>
-    void back(const Slice& slice, std::int64_t t, const T* h, const T* kept, T* g, OuterSum<T>& outer, T* sums,
-              int worker) {
-        T* c = this->scratch(worker);
-        T* xi = c + most_rows_ * Scan::blocks_at_once * 2 * block;
-        T* factor = xi + most_rows_ * block;
+    void back(const Slice& slice, std::int64_t t, const T* h, const T* kept, const T* later, const T* g_out, T* g,
+              OuterSum<T>& outer, T* sums, int worker) {
+        const auto room = this->scratch(worker);
+        T* c = room.products;
+        T* drift = c + most_rows_ * blocks_at_once * block;
         T* g_u = g + most_rows_ * width_;
         const std::int64_t rows = slice.rows, blocks = width_ / block;
+        const std::int64_t at_once = blocks_together(rows);
         const std::int64_t u_row = Gated ? width_ : outer.g_row();
         if constexpr (!Gated) g_u = outer.g() + (Linear ? width_ : 0);
         T* extra = sums + outer_size_;
@@ -135,115 +152,107 @@ private:
         if (p_.dt.g_time != nullptr)
             __builtin_memset(p_.dt.g_time + t * p_.size.batch + slice.first, 0, rows * sizeof(T));
         for (std::int64_t b = 0; b < blocks; ++b) {
-            this->template draw<N>(slice, t, b, this->words(worker), xi, factor);
+            const T* weights = backward_.data() + b * block * depth();
+            const std::int64_t count = blocks - b < at_once ? blocks - b : at_once;
+            if (later != nullptr && at_once > 1 && b % at_once == 0)
+                product<T, false>(rows, depth(), later, outer.g_row(), weights, count * panels_in_block<T>, c);
+            const bool inside = later != nullptr && at_once == 1;
+            this->template noisy_product<N>(again_, slice, t, b, depth(), later, outer.g_row(), weights,
+                                            inside ? panels_in_block<T> : 0, room);
             if (drift_wanted_)
                 product<T, false>(rows, n_, h, n_, this->forward_.data() + b * n_ * parts_ * block,
-                                  panels_in_block<T>, c);
+                                  panels_in_block<T>, drift);
+            const T* cb = later != nullptr ? c + b % at_once * rows * block : nullptr;
             if ((b + 1) * block <= n_)
-                factors<N, Linear, Gated, true>(slice, t, b, kept, xi, factor, c, g, outer, g_u, u_row, step_sums);
+                factors<N, Linear, Gated, true>(slice, t, b, kept, room, cb, drift, g_out, g, outer, g_u, u_row,
+                                                step_sums);
             else
-                factors<N, Linear, Gated, false>(slice, t, b, kept, xi, factor, c, g, outer, g_u, u_row, step_sums);
+                factors<N, Linear, Gated, false>(slice, t, b, kept, room, cb, drift, g_out, g, outer, g_u, u_row,
+                                                 step_sums);
         }
         for (std::int64_t r = 0; r < rows; ++r) {
-            const std::int64_t sample = slice.first + r, at = t * p_.size.batch + sample;
-            if (this->held(sample, t))
-                this->drive_.no_gradient(at);
-            else
-                this->drive_.gradient(at, g_u + r * u_row, extra);
+            const std::int64_t sample = slice.first + r;
+            this->drive_.gradient_or_none(t * p_.size.batch + sample, this->held(sample, t), g_u + r * u_row, extra);
         }
         outer.put_h(h, n_, n_);
-        const std::int64_t at_once = rows < 4 ? Scan::blocks_at_once : 1, depth = parts_ * width_;
-        for (std::int64_t b0 = 0; b0 < blocks; b0 += at_once) {
-            const std::int64_t count = blocks - b0 < at_once ? blocks - b0 : at_once;
-            product<T, false>(rows, depth, outer.g(), outer.g_row(), backward_.data() + b0 * block * depth,
-                              count * panels_in_block<T>, c);
-            for (std::int64_t b = 0; b < count; ++b)
-                for (std::int64_t r = 0; r < rows; ++r)
-                    for (int l = 0; l < block / lanes<T>; ++l) {
-                        T* to = g + r * width_ + (b0 + b) * block + l * lanes<T>;
-                        const T* from = c + b * rows * block + Scan::product_at(rows, 0, r, l);
-                        store(to, load<Vec<T>>(to) + load<Vec<T>>(from));
-                    }
-        }
     }
 
     // Factors of the weight gradients for sixteen units: p g for A, and the gradient of h W^T for W.
     template <Noise N, bool Linear, bool Gated, bool Whole>
-    void factors(const Slice& slice, std::int64_t t, std::int64_t b, const T* kept, const T* xi, const T* factor,
-                 const T* c, const T* g, OuterSum<T>& outer, T* g_u, std::int64_t u_row, T* step_sums) const {
+    void factors(const Slice& slice, std::int64_t t, std::int64_t b, const T* kept, const typename Scan::Scratch& room,
+                 const T* c, const T* drift, const T* g_out, T* g, OuterSum<T>& outer, T* g_u, std::int64_t u_row,
+                 T* step_sums) const {
         using V = Vec<T>;
-        const T s1 = p_.additive, s2 = p_.multiplicative;
-        const T *d = this->step_.data(), *d_root = d + width_;
-        for (std::int64_t r = 0; r < slice.rows; ++r) {
+        const std::int64_t rows = slice.rows, g_row = outer.g_row();
+        const T s1 = p_.additive, s2 = p_.multiplicative, s0 = T(1) - s2;
+        const T *d = this->step_.data() + b * block, *d_root = d + width_, *scale = scale_.data() + b * block;
+        const bool multiplied = N == Noise::released && again_.uniform;
+        typename Drive<T>::Rows u{};
+        if constexpr (Gated) u = this->drive_.rows(slice, t, b, room.drive);
+        for (std::int64_t r = 0; r < rows; ++r) {
             const std::int64_t sample = slice.first + r, at = t * p_.size.batch + sample;
             const bool hold = this->held(sample, t);
             const T dt = this->step_of(sample, t);
-            const T dt_root = N == Noise::ito ? T(__builtin_sqrt(dt)) : T(0);
-            T* row = outer.g() + r * outer.g_row();
+            const T dt_root = N != Noise::ito ? T(0) : p_.dt.time == nullptr ? T(1) : T(__builtin_sqrt(dt));
+            T* row = outer.g() + r * g_row;
             V step_sum{};
+#pragma GCC unroll 8
             for (int l = 0; l < block / lanes<T>; ++l) {
-                const std::int64_t j = b * block + l * lanes<T>;
-                const bool whole = Whole || j + lanes<T> <= n_;
-                if (hold || (!Whole && j >= n_)) {
+                const std::int64_t i = l * lanes<T>, j = b * block + i;
+                const bool inside = Whole || j < n_, whole = Whole || j + lanes<T> <= n_;
+                V gradient = load<V>(g + r * width_ + j);
+                if (c != nullptr) gradient = gradient + load<V>(c + product_at<T>(rows, 0, r, l));
+                if (g_out != nullptr && inside) gradient = gradient + row_load(g_out + r * n_, j, n_, whole);
+                store(g + r * width_ + j, gradient);
+                if (hold || !inside) {
+                    store(row + j, V{});
                     if constexpr (Linear) store(row + width_ + j, V{});
                     if constexpr (Gated) {
                         store(g_u + r * u_row + j, V{});
-                        if (p_.g_gate != nullptr && j < n_) row_store(p_.g_gate + at * n_, j, V{}, n_, whole);
+                        if (p_.g_gate != nullptr && inside) row_store(p_.g_gate + at * n_, j, V{}, n_, whole);
                     }
-                    store(row + j, V{});
                     continue;
                 }
-                const V gradient = load<V>(g + r * width_ + j), stored = row_load(kept + r * n_, j, n_, whole);
-                const V unit = load<V>(d + j), scale = load<V>(scale_.data() + j);
-                const int e = static_cast<int>(r) * block + l * lanes<T>;
+                const V stored = row_load(kept + r * n_, j, n_, whole);
+                V slope;  // of h' in the step size, without the share of h A^T where the weight gradient gives it
                 if constexpr (Gated) {
-                    const V a = tanh(stored + this->drive_(at, j, whole));
+                    const V a = tanh(stored + load<V>(u.first + r * u.stride + i));
                     const V s = sigmoid(stored + row_load(p_.gate + at * n_, j, n_, whole));
-                    const V size = unit * gradient * dt;
+                    const V size = load<V>(d + i) * gradient * dt;
                     const V to_drive = size * s * (T(1) - a * a), to_gate = size * a * s * (T(1) - s);
                     store(row + j, to_drive + to_gate);
                     store(g_u + r * u_row + j, to_drive);
                     if (p_.g_gate != nullptr) row_store(p_.g_gate + at * n_, j, to_gate, n_, whole);
-                    if (step_wanted_) {
-                        if (p_.dt.g_unit != nullptr)
-                            store(step_sums + j, load<V>(step_sums + j) + gradient * a * s);
-                        step_sum = step_sum + gradient * a * s;
-                    }
-                    continue;
-                }
-                const V a = stored;
-                V p = splat<V>(dt), random{};
-                if constexpr (N != Noise::none) random = load<V>(xi + e);
-                if constexpr (N == Noise::released)
-                    if (s2 != 0) p = (load<V>(factor + e) * s2 + (T(1) - s2)) * dt;
-                if constexpr (N == Noise::ito)
-                    if (!folded_) p = unit * dt + load<V>(d_root + j) * dt_root * s2 * random;
-                const V pg = p * gradient;
-                if constexpr (Linear) {
-                    store(row + j, pg);
-                    store(row + width_ + j, scale * pg * (T(1) - a * a));
+                    slope = a * s;
                 } else {
-                    store(row + j, scale * pg * (T(1) - a * a));
+                    const V a = stored;
+                    V p = splat<V>(dt), random{};
+                    if (multiplied) p = p * (load<V>(room.factor + r * block + i) * s2 + s0);
+                    if constexpr (N == Noise::ito) {
+                        if (again_.gaussian) random = load<V>(room.xi + r * block + i);
+                        if (!folded_) p = load<V>(d + i) * dt + load<V>(d_root + i) * dt_root * s2 * random;
+                    }
+                    const V pg = p * gradient;
+                    if constexpr (Linear) store(row + j, pg);
+                    store(row + (Linear ? width_ : 0) + j, load<V>(scale + i) * pg * (T(1) - a * a));
+                    if (!step_wanted_) continue;
+                    V f = a;
+                    if constexpr (Linear)
+                        if (drift_wanted_) f = f + load<V>(drift + product_at<T>(rows, 0, r, l));
+                    slope = f;
+                    if (multiplied) slope = slope * (load<V>(room.factor + r * block + i) * s2 + s0);
+                    if constexpr (N == Noise::ito)
+                        slope = slope + (f * s2 + s1) * random * T(0.5) / (load<V>(d_root + i) * dt_root);
                 }
-                if (!step_wanted_) continue;
-                // Derivative of h' in the step size; the share of h A^T comes from the weight gradient where it can.
-                V f = a;
-                if constexpr (Linear)
-                    if (drift_wanted_) f = f + load<V>(c + Scan::product_at(slice.rows, 0, r, l));
-                V slope = f;
-                if constexpr (N == Noise::released)
-                    if (s2 != 0) slope = f * (load<V>(factor + e) * s2 + (T(1) - s2));
-                if constexpr (N == Noise::ito)
-                    slope = slope + (f * s2 + s1) * random * T(0.5) / (load<V>(d_root + j) * dt_root);
-                slope = slope * gradient;
-                if (p_.dt.g_unit != nullptr) store(step_sums + j, load<V>(step_sums + j) + slope);
-                step_sum = step_sum + slope;
+                step_sum = slope * gradient + step_sum;
+                if (p_.dt.g_unit != nullptr) store(step_sums + j, slope * gradient + load<V>(step_sums + j));
             }
             if (p_.dt.g_time != nullptr && !hold) p_.dt.g_time[at] += total(step_sum);
         }
     }
 
     bool step_wanted_, folded_, drift_wanted_, weights_wanted_;
+    typename Scan::Laws again_;
     std::int64_t outer_size_, sum_size_, chunk_;
     Array<T> scale_, backward_, sums_, local_;
     OuterSum<T>* outers_;

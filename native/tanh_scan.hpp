@@ -29,10 +29,13 @@ public:
           parts_(problem.A != nullptr ? 2 : 1),
           drive_(problem.input, problem.size),
           philox_(problem.key),
+          laws_{problem.additive != 0 || problem.noise == Noise::ito,
+                problem.noise == Noise::released && problem.multiplicative != 0},
           step_(2 * width_),
           forward_(parts_ * n_ * width_),
           scratch_(static_cast<std::int64_t>(workers) * scratch_size()),
-          words_(static_cast<std::int64_t>(workers) * most_rows_ * 8) {
+          words_(static_cast<std::int64_t>(workers) * most_rows_ * 16) {
+        if (p_.additive == 0 && p_.multiplicative == 0) p_.noise = Noise::none;
         T* d = step_.data();
         for (std::int64_t j = 0; j < width_; ++j) {
             d[j] = p_.dt.unit == nullptr || j >= n_ ? T(1) : p_.dt.unit[j];
@@ -50,32 +53,61 @@ public:
     }
 
 protected:
-    // Products of a few blocks, then noise: [blocks][parts][rows][16], [rows][16] twice, two states.
+    // Which numbers a pass uses.
+    struct Laws {
+        bool gaussian, uniform;
+    };
+
+    // Products of a few blocks, [blocks][parts][rows][16]; noise of both kinds and drive, [rows][16]; two states.
     std::int64_t scratch_size() const {
-        return most_rows_ * (blocks_at_once * 2 + 2) * block + 2 * most_rows_ * n_;
+        return most_rows_ * (blocks_at_once * 2 + 3) * block + 2 * most_rows_ * n_;
     }
-    T* scratch(int worker) const { return scratch_.data() + worker * scratch_size(); }
-    std::uint64_t* words(int worker) const { return words_.data() + worker * most_rows_ * 8; }
-    bool held(std::int64_t sample, std::int64_t t) const {
-        return p_.record.lengths != nullptr && t >= p_.record.lengths[sample];
+    struct Scratch {
+        T *products, *xi, *factor, *drive, *turns;
+        std::uint64_t* words;
+    };
+    Scratch scratch(int worker) const {
+        T* first = scratch_.data() + worker * scratch_size();
+        T* xi = first + most_rows_ * blocks_at_once * 2 * block;
+        const std::int64_t one = most_rows_ * block;
+        return {first, xi, xi + one, xi + 2 * one, xi + 3 * one, words_.data() + worker * most_rows_ * 16};
     }
+    bool held(std::int64_t sample, std::int64_t t) const { return p_.record.held(sample, t); }
     T step_of(std::int64_t sample, std::int64_t t) const {
         return p_.dt.time != nullptr ? p_.dt.time[t * p_.dt.step_stride + sample * p_.dt.sample_stride] : T(1);
     }
 
-    // Noise of sixteen units for all rows of a slice at one step; `uniform` only where it is asked for.
-    template <Noise N>
-    NOISYRNN_INLINE void draw(const Slice& slice, std::int64_t t, std::int64_t b, std::uint64_t* words, T* xi,
-                              T* factor) const {
-        if constexpr (N == Noise::none) return;
+    // Words for the noise of sixteen units of a slice at one step, of the laws that are used.
+    Philox::Words words_of(Laws laws, const Slice& slice, std::int64_t t, std::int64_t b, std::uint64_t* out) const {
+        return {philox_,
+                laws.gaussian ? Channel::gaussian : Channel::uniform,
+                (laws.gaussian ? 1 : 0) + (laws.uniform ? 1 : 0),
+                static_cast<std::uint64_t>(t),
+                static_cast<std::uint64_t>(width_ / block),
+                static_cast<std::uint64_t>(b),
+                static_cast<std::uint64_t>(slice.first),
+                static_cast<int>(slice.rows),
+                out};
+    }
+
+    NOISYRNN_INLINE void numbers(Laws laws, const Slice& slice, const std::uint64_t* words, const Scratch& room) const {
         const int rows = static_cast<int>(slice.rows);
-        const auto first = static_cast<std::uint64_t>(slice.first), step = static_cast<std::uint64_t>(t);
-        const auto groups = static_cast<std::uint64_t>(width_ / block), g = static_cast<std::uint64_t>(b);
-        philox_.words(Channel::gaussian, step, groups, g, first, rows, words);
-        gaussian<T>(words, rows, xi);
-        if (N == Noise::released && p_.multiplicative != 0) {
-            philox_.words(Channel::uniform, step, groups, g, first, rows, words);
-            uniform<T>(words, rows, factor);
+        if (laws.gaussian) gaussian<T>(words, rows, room.xi);
+        if (laws.uniform) uniform<T>(words + (laws.gaussian ? 8 * rows : 0), rows, room.factor);
+    }
+
+    // A product of one block of units, with the noise of that block made on its side.
+    template <Noise N>
+    NOISYRNN_INLINE void noisy_product(Laws laws, const Slice& slice, std::int64_t t, std::int64_t b,
+                                       std::int64_t depth, const T* a, std::int64_t a_row, const T* panels,
+                                       std::int64_t count, const Scratch& room) const {
+        if constexpr (N == Noise::none) {
+            if (count > 0) product<T, false>(slice.rows, depth, a, a_row, panels, count, room.products);
+        } else {
+            Philox::Words side = words_of(laws, slice, t, b, room.words);
+            if (count > 0) product<T, false>(slice.rows, depth, a, a_row, panels, count, room.products, side);
+            side.finish();
+            numbers(laws, slice, room.words, room);
         }
     }
 
@@ -85,27 +117,26 @@ protected:
     template <Noise N, bool Linear, bool Gated>
     const T* advance(const Slice& slice, std::int64_t from, std::int64_t to, const T* h, T* states,
                      T* activations, std::int64_t stride, int worker) {
-        T* c = scratch(worker);
-        T* xi = c + most_rows_ * blocks_at_once * 2 * block;
-        T* factor = xi + most_rows_ * block;
-        T* turns = factor + most_rows_ * block;
-        const std::int64_t blocks = width_ / block, at_once = slice.rows < 4 ? blocks_at_once : 1;
+        const Scratch room = scratch(worker);
+        T* c = room.products;
+        const std::int64_t blocks = width_ / block, at_once = blocks_together(slice.rows);
         const std::int64_t block_size = n_ * parts_ * block, c_block = slice.rows * parts_ * block;
+        const std::int64_t panels = parts_ * panels_in_block<T>;
         for (std::int64_t t = from; t < to; ++t) {
-            T* next = states != nullptr ? states + (t - from) * stride : turns + (t % 2) * most_rows_ * n_;
+            T* next = states != nullptr ? states + (t - from) * stride : room.turns + (t % 2) * most_rows_ * n_;
             T* kept = activations != nullptr ? activations + (t - from) * stride : nullptr;
-            for (std::int64_t b0 = 0; b0 < blocks; b0 += at_once) {
-                const std::int64_t count = blocks - b0 < at_once ? blocks - b0 : at_once;
-                product<T, false>(slice.rows, n_, h, n_, forward_.data() + b0 * block_size,
-                                  count * parts_ * panels_in_block<T>, c);
-                for (std::int64_t b = b0; b < b0 + count; ++b) {
-                    draw<N>(slice, t, b, words(worker), xi, factor);
-                    const T* cb = c + (b - b0) * c_block;
-                    if ((b + 1) * block <= n_)
-                        update<N, Linear, Gated, true>(slice, t, b, cb, xi, factor, h, next, kept);
-                    else
-                        update<N, Linear, Gated, false>(slice, t, b, cb, xi, factor, h, next, kept);
+            for (std::int64_t b = 0; b < blocks; ++b) {
+                const T* weights = forward_.data() + b * block_size;
+                if (at_once > 1 && b % at_once == 0) {
+                    const std::int64_t count = blocks - b < at_once ? blocks - b : at_once;
+                    product<T, false>(slice.rows, n_, h, n_, weights, count * panels, c);
                 }
+                noisy_product<N>(laws_, slice, t, b, n_, h, n_, weights, at_once > 1 ? 0 : panels, room);
+                const T* cb = c + b % at_once * c_block;
+                if ((b + 1) * block <= n_)
+                    update<N, Linear, Gated, true>(slice, t, b, cb, room, h, next, kept);
+                else
+                    update<N, Linear, Gated, false>(slice, t, b, cb, room, h, next, kept);
             }
             h = next;
         }
@@ -113,19 +144,21 @@ protected:
     }
 
     template <Noise N, bool Linear, bool Gated, bool Whole>
-    void update(const Slice& slice, std::int64_t t, std::int64_t b, const T* c, const T* xi, const T* factor,
-                const T* h, T* next, T* kept) const {
+    void update(const Slice& slice, std::int64_t t, std::int64_t b, const T* c, const Scratch& room, const T* h,
+                T* next, T* kept) const {
         using V = Vec<T>;
-        const std::int64_t rows = slice.rows;
-        const T s1 = p_.additive, s2 = p_.multiplicative;
-        const T* d = step_.data();
+        const std::int64_t rows = slice.rows, first = t * p_.size.batch + slice.first;
+        const T s1 = p_.additive, s2 = p_.multiplicative, s0 = T(1) - s2;
+        const T* d = step_.data() + b * block;
+        const bool added = N == Noise::released && laws_.gaussian, multiplied = N == Noise::released && laws_.uniform;
+        const auto u = drive_.rows(slice, t, b, room.drive);
         for (std::int64_t r = 0; r < rows; ++r) {
-            const std::int64_t sample = slice.first + r, at = t * p_.size.batch + sample;
-            const bool hold = held(sample, t);
-            const T dt = step_of(sample, t);
-            const T dt_root = N == Noise::ito ? T(__builtin_sqrt(dt)) : T(0);
+            const bool hold = held(slice.first + r, t);
+            const T dt = step_of(slice.first + r, t);
+            const T dt_root = N != Noise::ito ? T(0) : p_.dt.time == nullptr ? T(1) : T(__builtin_sqrt(dt));
+#pragma GCC unroll 8
             for (int l = 0; l < block / lanes<T>; ++l) {
-                const std::int64_t j = b * block + l * lanes<T>;
+                const std::int64_t i = l * lanes<T>, j = b * block + i;
                 if (!Whole && j >= n_) break;
                 const bool whole = Whole || j + lanes<T> <= n_;
                 const V old = row_load(h + r * n_, j, n_, whole);
@@ -133,38 +166,28 @@ protected:
                     row_store(next + r * n_, j, old, n_, whole);
                     continue;
                 }
-                const V z = load<V>(c + product_at(rows, Linear ? 1 : 0, r, l));
-                V a = tanh(z + drive_(at, j, whole));
+                const V z = load<V>(c + product_at<T>(rows, Linear ? 1 : 0, r, l));
+                V a = tanh(z + load<V>(u.first + r * u.stride + i));
                 if constexpr (Gated) {
                     // The product is kept: both activations follow from it and the drives.
                     if (kept != nullptr) row_store(kept + r * n_, j, z, n_, whole);
-                    a = a * sigmoid(z + row_load(p_.gate + at * n_, j, n_, whole));
+                    a = a * sigmoid(z + row_load(p_.gate + (first + r) * n_, j, n_, whole));
                 } else if (kept != nullptr) {
                     row_store(kept + r * n_, j, a, n_, whole);
                 }
                 V f = a;
-                if constexpr (Linear) f = f + load<V>(c + product_at(rows, 0, r, l));
-                const V size = load<V>(d + j) * dt;
-                V moved = old + size * f;
+                if constexpr (Linear) f = f + load<V>(c + product_at<T>(rows, 0, r, l));
+                V size = load<V>(d + i) * dt;
+                if (multiplied) size = size * (load<V>(room.factor + r * block + i) * s2 + s0);
+                V moved = size * f + old;
                 if constexpr (N == Noise::ito) {
-                    const V spread = load<V>(d + width_ + j) * dt_root;
-                    moved = moved + spread * (f * s2 + s1) * load<V>(xi + r * block + l * lanes<T>);
-                } else if constexpr (N == Noise::released) {
-                    if (s2 != 0) {
-                        const V u = load<V>(factor + r * block + l * lanes<T>);
-                        moved = old + size * (u * s2 + (T(1) - s2)) * f;
-                    }
-                    moved = moved + load<V>(xi + r * block + l * lanes<T>) * s1;
+                    const V spread = load<V>(d + width_ + i) * dt_root;
+                    moved = spread * (f * s2 + s1) * load<V>(room.xi + r * block + i) + moved;
                 }
+                if (added) moved = load<V>(room.xi + r * block + i) * s1 + moved;
                 row_store(next + r * n_, j, moved, n_, whole);
             }
         }
-    }
-
-    // Place of row r, vector l of part q in the products of a block.
-    static std::int64_t product_at(std::int64_t rows, int q, std::int64_t r, int l) {
-        constexpr int in_panel = panel_vectors<T>;
-        return ((q * panels_in_block<T> + l / in_panel) * rows + r) * panel<T> + (l % in_panel) * lanes<T>;
     }
 
     // One of the six recurrences, chosen once a slice.
@@ -185,13 +208,12 @@ protected:
                                      : go(released, std::false_type{}, std::false_type{});
     }
 
-    static constexpr std::int64_t blocks_at_once = 4;
-
     TanhProblem<T> p_;
     std::int64_t n_, width_, slices_, most_rows_;
     int parts_;
     Drive<T> drive_;
     Philox philox_;
+    Laws laws_;
     Array<T> step_, forward_, scratch_;
     Array<std::uint64_t> words_;
 };

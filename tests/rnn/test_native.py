@@ -32,7 +32,9 @@ def close(found: Tensor | None, expected: Tensor | None, name: str = "") -> None
 
 
 def numbers(shape: tuple[int, ...], seed: int, dtype: torch.dtype, scale: float = 1.0) -> Tensor:
-    return (scale * torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)).to(dtype)
+    return (
+        scale * torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    ).to(dtype)
 
 
 def held(new: Tensor, old: Tensor, t: int, lengths: Tensor | None) -> Tensor:
@@ -133,7 +135,10 @@ class Case:
         loss, wanted = (found.last * self.last_weights).sum(), (last * self.last_weights).sum()
         if found.states is not None:
             close(found.states, expected, "states")
-            loss, wanted = loss + (found.states * self.weights).sum(), wanted + (expected * self.weights).sum()
+            loss, wanted = (
+                loss + (found.states * self.weights).sum(),
+                wanted + (expected * self.weights).sum(),
+            )
         ours, theirs = self.gradients(loss), self.gradients(wanted)
         for name in ours:
             close(ours[name], theirs[name], f"gradient of {name}")
@@ -171,9 +176,21 @@ def test_noise_is_that_of_the_contract(dtype: torch.dtype, units: int, samples: 
 @noises
 @pytest.mark.parametrize(
     ("steps", "batch", "units"),
-    [(1, 1, 1), (2, 33, 7), (5, 3, 127), (4, 33, 129), (0, 4, 5), (3, 2, 16), (9, 0, 3), (20, 1, 33), (3, 300, 5)],
+    [
+        (1, 1, 1),
+        (2, 33, 7),
+        (5, 3, 127),
+        (4, 33, 129),
+        (0, 4, 5),
+        (3, 2, 16),
+        (9, 0, 3),
+        (20, 1, 33),
+        (3, 300, 5),
+    ],
 )
-def test_tanh_equals_the_loop(noise: dict[str, Any], dtype: torch.dtype, steps: int, batch: int, units: int) -> None:
+def test_tanh_equals_the_loop(
+    noise: dict[str, Any], dtype: torch.dtype, steps: int, batch: int, units: int
+) -> None:
     Case(steps, batch, units, dtype=dtype).compare(**noise)
 
 
@@ -296,7 +313,8 @@ def test_second_derivatives_by_the_reference() -> None:
 
     def curvature(last: Tensor) -> Tensor:
         x, W = case.tensors["sequence"], case.tensors["W"]
-        assert x is not None and W is not None
+        assert x is not None
+        assert W is not None
         (g,) = torch.autograd.grad(last.square().sum(), x, create_graph=True)
         return torch.autograd.grad(g.square().sum(), W)[0]
 
@@ -316,3 +334,269 @@ def test_only_wanted_gradients() -> None:
     x = case.tensors["sequence"]
     assert x is not None
     close(torch.autograd.grad(found, x)[0], torch.autograd.grad(expected, x)[0])
+
+
+def cornn_loop(
+    sequence: Tensor,
+    y0: Tensor,
+    z0: Tensor,
+    Wy: Tensor,
+    Wz: Tensor,
+    U: Tensor | None,
+    b: Tensor | None,
+    *,
+    dt: Tensor | float,
+    gamma: Tensor | float,
+    eps: Tensor | float,
+    implicit: bool = False,
+    lengths: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    u = sequence if U is None else torch.nn.functional.linear(sequence, U, b)
+    y, z, ys, zs = y0, z0, [], []
+    for t in range(len(u)):
+        push = torch.tanh(y @ Wy.T + z @ Wz.T + u[t]) - gamma * y
+        new_z = (z + dt * push) / (1 + dt * eps) if implicit else z + dt * (push - eps * z)
+        z = held(new_z, z, t, lengths)
+        y = held(y + dt * new_z, y, t, lengths)
+        ys.append(y)
+        zs.append(z)
+    empty = y0.new_empty((0, *y0.shape))
+    return (torch.stack(ys), torch.stack(zs)) if ys else (empty, empty)
+
+
+def modrelu_loop(
+    sequence: Tensor, h0: Tensor, Q: Tensor, bias: Tensor, U: Tensor | None, *, lengths: Tensor | None = None
+) -> Tensor:
+    u = sequence if U is None else sequence @ U.T
+    h, states = h0, []
+    for t in range(len(u)):
+        v = h @ Q.T + u[t]
+        h = held(torch.sign(v) * torch.relu(v.abs() + bias), h, t, lengths)
+        states.append(h)
+    return torch.stack(states) if states else h0.new_empty((0, *h0.shape))
+
+
+def leaves(*tensors: Tensor | None) -> list[Tensor | None]:
+    return [None if t is None else t.requires_grad_() for t in tensors]
+
+
+def same(found: list[Tensor | None], expected: list[Tensor], tensors: list[Tensor | None]) -> None:
+    """Values, and the gradients of a random weighting of all of them."""
+    pairs = [(f, e) for f, e in zip(found, expected, strict=True) if f is not None]
+    for i, (f, e) in enumerate(pairs):
+        close(f, e, f"output {i}")
+    live = [t for t in tensors if t is not None]
+    results = []
+    for side in (0, 1):
+        terms = [
+            (p[side] * numbers(tuple(p[side].shape), 20 + i, p[side].dtype)).sum()
+            for i, p in enumerate(pairs)
+        ]
+        loss = torch.stack(terms).sum()
+        results.append(torch.autograd.grad(loss, live, allow_unused=True, retain_graph=True))
+    for i, (ours, theirs) in enumerate(zip(*results, strict=True)):
+        zero = torch.zeros_like(live[i])
+        close(zero if ours is None else ours, zero if theirs is None else theirs, f"gradient {i}")
+
+
+SIZES = pytest.mark.parametrize(
+    ("steps", "batch", "units"),
+    [(1, 1, 1), (2, 33, 7), (5, 3, 127), (4, 33, 129), (0, 4, 5), (3, 2, 16), (20, 1, 33)],
+)
+
+
+@dtypes
+@SIZES
+@pytest.mark.parametrize("implicit", [False, True])
+@pytest.mark.parametrize("inputs", [None, 2])
+def test_cornn_equals_the_loop(
+    dtype: torch.dtype, steps: int, batch: int, units: int, implicit: bool, inputs: int | None
+) -> None:
+    scale = 0.7 / units**0.5
+    tensors = leaves(
+        numbers((steps, batch, units if inputs is None else inputs), 0, dtype),
+        numbers((batch, units), 1, dtype),
+        numbers((batch, units), 2, dtype),
+        numbers((units, units), 3, dtype, scale),
+        numbers((units, units), 4, dtype, scale),
+        None if inputs is None else numbers((units, inputs), 5, dtype),
+        None if inputs is None else numbers((units,), 6, dtype),
+    )
+    unit = {"dt": 0.1, "gamma": 0.5 + numbers((units,), 7, dtype).abs(), "eps": 2.0}
+    for lengths in (None, torch.arange(batch) % (steps + 1)):
+        settings: dict[str, Any] = {"implicit": implicit, "lengths": lengths, **unit}
+        y, z = cornn_loop(*tensors, **settings)  # type: ignore[arg-type]
+        last = [s[-1] if steps else h for s, h in ((y, tensors[1]), (z, tensors[2]))]
+        found = native.cornn_scan(*tensors, **settings)  # type: ignore[arg-type]
+        same(list(found), [y, z, *last], tensors)  # type: ignore[list-item]
+        cut = native.cornn_scan(*tensors, chunk=2, states=False, **settings)  # type: ignore[arg-type]
+        assert torch.equal(cut.last_y, found.last_y)
+        same(list(cut), [y, z, *last], tensors)  # type: ignore[list-item]
+
+
+@dtypes
+@SIZES
+@pytest.mark.parametrize("inputs", [None, 1])
+def test_exprnn_equals_the_loop(
+    dtype: torch.dtype, steps: int, batch: int, units: int, inputs: int | None
+) -> None:
+    tensors = leaves(
+        numbers((steps, batch, units if inputs is None else inputs), 0, dtype),
+        numbers((batch, units), 1, dtype),
+        torch.linalg.qr(numbers((units, units), 2, torch.float64))[0].to(dtype),
+        numbers((units,), 3, dtype, 0.3),
+        None if inputs is None else numbers((units, inputs), 4, dtype),
+    )
+    for lengths in (None, torch.arange(batch) % (steps + 1)):
+        states = modrelu_loop(*tensors, lengths=lengths)  # type: ignore[arg-type]
+        last = states[-1] if steps else tensors[1]
+        found = native.exprnn_scan(*tensors, lengths=lengths)  # type: ignore[arg-type]
+        same(list(found), [states, last], tensors)  # type: ignore[list-item]
+        cut = native.exprnn_scan(*tensors, chunk=2, states=False, lengths=lengths)  # type: ignore[arg-type]
+        assert torch.equal(cut.last, found.last)
+        same(list(cut), [states, last], tensors)  # type: ignore[list-item]
+
+
+def test_modrelu_at_zero_has_no_value_and_no_gradient() -> None:
+    Q = torch.zeros(2, 2, dtype=torch.float64, requires_grad=True)
+    bias = torch.tensor([0.5, -0.5], dtype=torch.float64, requires_grad=True)
+    x = torch.zeros(1, 1, 2, dtype=torch.float64, requires_grad=True)
+    last = native.exprnn_scan(x, torch.ones(1, 2, dtype=torch.float64), Q, bias, None).last
+    assert not last.any()
+    assert not any(g.any() for g in torch.autograd.grad(last.sum(), (x, Q, bias)))
+
+
+def test_second_derivatives_of_the_other_models() -> None:
+    h = numbers((2, 3), 1, torch.float64)
+    W = numbers((3, 3), 2, torch.float64).requires_grad_()
+    x = numbers((4, 2, 3), 3, torch.float64).requires_grad_()
+    bias = numbers((3,), 4, torch.float64, 0.1)
+    unit: dict[str, Any] = {"dt": 0.3, "gamma": 1.0, "eps": 0.5}
+
+    def curvature(last: Tensor) -> Tensor:
+        (g,) = torch.autograd.grad(last.pow(3).sum(), x, create_graph=True)
+        return torch.autograd.grad(g.square().sum(), W)[0]
+
+    close(
+        curvature(
+            native.cornn_scan(
+                x, h, h, W, W, None, None, reference=lambda *t: cornn_loop(*t, **unit), **unit
+            ).last_y
+        ),
+        curvature(cornn_loop(x, h, h, W, W, None, None, **unit)[0][-1]),
+    )
+    close(
+        curvature(native.exprnn_scan(x, h, W, bias, None, reference=modrelu_loop).last),
+        curvature(modrelu_loop(x, h, W, bias, None)[-1]),
+    )
+
+
+BAD: dict[str, dict[str, Any]] = {
+    "dtype": {"sequence": torch.zeros(3, 2, 1)},
+    "half": {"h0": torch.zeros(2, 4, dtype=torch.float16)},
+    "device": {"W": torch.zeros(4, 4, dtype=torch.float64, device="meta")},
+    "sparse": {"W": torch.eye(4, dtype=torch.float64).to_sparse()},
+    "W": {"W": torch.zeros(4, 5, dtype=torch.float64)},
+    "A": {"A": torch.zeros(5, 4, dtype=torch.float64)},
+    "U": {"U": torch.zeros(4, 2, dtype=torch.float64)},
+    "b": {"b": torch.zeros(5, dtype=torch.float64)},
+    "b alone": {"U": None, "sequence": torch.zeros(3, 2, 4, dtype=torch.float64)},
+    "h0": {"h0": torch.zeros(3, 4, dtype=torch.float64)},
+    "h0 axes": {"h0": torch.zeros(4, dtype=torch.float64)},
+    "sequence": {"sequence": torch.zeros(3, 2, dtype=torch.float64)},
+    "dt": {"dt": torch.zeros(3, dtype=torch.float64)},
+    "dt both": {"dt": torch.zeros(3, 1, 4, dtype=torch.float64)},
+    "dt dtype": {"dt": torch.zeros(4)},
+    "lengths dtype": {"lengths": torch.ones(2)},
+    "lengths shape": {"lengths": torch.ones(3, dtype=torch.int64)},
+    "lengths long": {"lengths": torch.tensor([1, 4])},
+    "lengths negative": {"lengths": torch.tensor([-1, 2])},
+    "chunk": {"chunk": 0},
+    "key": {"convention": Convention.ITO},
+    "counter": {"convention": Convention.ITO, "additive": 1.0, "key": Key(value=0, step=2**63)},
+    "gate": {"gate": torch.zeros(3, 2, 4, dtype=torch.float64)},
+    "gate shape": {"gate": torch.zeros(3, 2, 5, dtype=torch.float64), "A": None},
+}
+
+
+@pytest.mark.parametrize("change", BAD.values(), ids=BAD.keys())
+def test_bad_input_is_refused(change: dict[str, Any]) -> None:
+    arguments: dict[str, Any] = {
+        "sequence": torch.zeros(3, 2, 1, dtype=torch.float64),
+        "h0": torch.zeros(2, 4, dtype=torch.float64),
+        "A": torch.zeros(4, 4, dtype=torch.float64),
+        "W": torch.zeros(4, 4, dtype=torch.float64),
+        "U": torch.zeros(4, 1, dtype=torch.float64),
+        "b": torch.zeros(4, dtype=torch.float64),
+        "dt": 0.1,
+    }
+    native.tanh_scan(**arguments)
+    with pytest.raises(ValueError, match=r"\.$"):
+        native.tanh_scan(**{**arguments, **change})
+
+
+def test_the_module_itself_refuses_what_it_cannot_read() -> None:
+    module = native._kernel()
+    good = torch.zeros(3, 2, 4)
+    misaligned = torch.frombuffer(bytearray(100), dtype=torch.uint8)[1:97].numpy().view("f4").reshape(3, 2, 4)
+    for out in (
+        good.transpose(0, 1),
+        good[:, :, ::2],
+        good.half(),
+        good[0],
+        misaligned,
+        good.expand(3, 2, 4)[:, :1],
+    ):
+        with pytest.raises(ValueError, match=r"\.$"):
+            module.fill(out, (0, 0, 0, 0), True, 1)
+    with pytest.raises(ValueError, match="threads"):
+        module.fill(good, (0, 0, 0, 0), True, 0)
+    with pytest.raises(ValueError, match="memory"):
+        module.empty([2**62, 2**62], False)
+
+
+def test_transposed_views_are_taken_as_they_are() -> None:
+    case = Case(5, 4, 6, 2)
+    x = case.tensors["sequence"]
+    assert x is not None
+    expected = case.scan().last
+    case.tensors["sequence"] = x.detach().transpose(0, 1).contiguous().transpose(0, 1)
+    assert torch.equal(case.scan().last, expected)
+
+
+def test_the_baseline_gives_the_same_numbers() -> None:
+    module = native._kernel()
+    for dtype, tolerance in ((torch.float32, 2e-6), (torch.float64, 1e-13)):
+        best, plain = torch.empty(4, 5, 37, dtype=dtype), torch.empty(4, 5, 37, dtype=dtype)
+        for normal in (True, False):
+            module.fill(best, (1, 2, 3, 4), normal, 1, False)
+            module.fill(plain, (1, 2, 3, 4), normal, 1, True)
+            torch.testing.assert_close(best, plain, rtol=0, atol=tolerance)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_has_its_own_threads() -> None:
+    expected = native.gaussian(Key(value=1), 64, 3, 20)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        found = native.gaussian(Key(value=1), 64, 3, 20)
+        os.write(write, b"1" if torch.equal(found, expected) else b"0")
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert os.read(read, 1) == b"1"
+
+
+def test_denormals_are_flushed_only_inside() -> None:
+    tiny = torch.tensor([1e-40])
+    native.gaussian(Key(value=1), 64, 3, 20)
+    assert float(tiny * 0.5) != 0
+
+
+def test_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "on" in native.status()
+    monkeypatch.setenv("NOISYRNN_NATIVE", "0")
+    assert not native.available()
+    assert "NOISYRNN_NATIVE=0" in native.status()
+    with pytest.raises(RuntimeError, match="NOISYRNN_NATIVE"):
+        native.gaussian(Key(value=1), 1, 1, 1)
