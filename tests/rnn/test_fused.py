@@ -146,6 +146,35 @@ def test_kernel_runs_the_gated_network_with_second_derivatives():
     assert torch.autograd.gradgradcheck(lambda inputs: layer(inputs, route=Route.NATIVE)[1], (x,))
 
 
+OTHERS = {
+    "cornn": lambda: noisyrnn.CoRNN(2, 5, dt=0.2, dtype=torch.float64),
+    "cornn implicit": lambda: noisyrnn.CoRNN(
+        2, 5, dt=0.2, damping=noisyrnn.models.Damping.IMPLICIT, dtype=torch.float64
+    ),
+    "exprnn": lambda: noisyrnn.ExpRNN(2, 5, dtype=torch.float64).eval(),
+    "many inputs": lambda: noisyrnn.CoRNN(2, 5, dt=0.2, num_layers=2, bidirectional=True, dtype=torch.float64),
+}
+
+
+@pytest.mark.skipif(not native.available(), reason=native.status())
+@pytest.mark.parametrize("name", list(OTHERS))
+@pytest.mark.parametrize("lengths", [None, torch.tensor([6, 0, 3])])
+def test_kernel_equals_scan_for_the_other_models(name, lengths):
+    layer = OTHERS[name]()
+    x = torch.randn(6, 3, 2, dtype=torch.float64, requires_grad=True)
+    slow, fast = (layer(x, lengths=lengths, route=route) for route in (Route.SCAN, Route.NATIVE))
+    states = [(hidden if isinstance(hidden, tuple) else (hidden,)) for _, hidden in (slow, fast)]
+    for one, two in zip((slow[0], *states[0]), (fast[0], *states[1]), strict=True):
+        assert torch.allclose(one, two, rtol=1e-10, atol=1e-12)
+    found = [
+        torch.autograd.grad(output.sum() + sum(h.square().sum() for h in hidden), [x, *layer.parameters()])
+        for (output, _), hidden in zip((slow, fast), states, strict=True)
+    ]
+    for one, two in zip(*found, strict=True):
+        assert torch.allclose(one, two, rtol=1e-9, atol=1e-12)
+    assert torch.autograd.gradgradcheck(lambda inputs: layer(inputs, lengths=lengths, route=Route.NATIVE)[0], (x,))
+
+
 @pytest.mark.skipif(not native.available(), reason=native.status())
 @pytest.mark.parametrize("name", list(MAKERS))
 def test_recomputing_in_chunks_changes_no_gradient(name):

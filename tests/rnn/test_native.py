@@ -32,9 +32,7 @@ def close(found: Tensor | None, expected: Tensor | None, name: str = "") -> None
 
 
 def numbers(shape: tuple[int, ...], seed: int, dtype: torch.dtype, scale: float = 1.0) -> Tensor:
-    return (
-        scale * torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    ).to(dtype)
+    return (scale * torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)).to(dtype)
 
 
 def held(new: Tensor, old: Tensor, t: int, lengths: Tensor | None) -> Tensor:
@@ -188,9 +186,7 @@ def test_noise_is_that_of_the_contract(dtype: torch.dtype, units: int, samples: 
         (3, 300, 5),
     ],
 )
-def test_tanh_equals_the_loop(
-    noise: dict[str, Any], dtype: torch.dtype, steps: int, batch: int, units: int
-) -> None:
+def test_tanh_equals_the_loop(noise: dict[str, Any], dtype: torch.dtype, steps: int, batch: int, units: int) -> None:
     Case(steps, batch, units, dtype=dtype).compare(**noise)
 
 
@@ -388,10 +384,7 @@ def same(found: list[Tensor | None], expected: list[Tensor], tensors: list[Tenso
     live = [t for t in tensors if t is not None]
     results = []
     for side in (0, 1):
-        terms = [
-            (p[side] * numbers(tuple(p[side].shape), 20 + i, p[side].dtype)).sum()
-            for i, p in enumerate(pairs)
-        ]
+        terms = [(p[side] * numbers(tuple(p[side].shape), 20 + i, p[side].dtype)).sum() for i, p in enumerate(pairs)]
         loss = torch.stack(terms).sum()
         results.append(torch.autograd.grad(loss, live, allow_unused=True, retain_graph=True))
     for i, (ours, theirs) in enumerate(zip(*results, strict=True)):
@@ -437,9 +430,7 @@ def test_cornn_equals_the_loop(
 @dtypes
 @SIZES
 @pytest.mark.parametrize("inputs", [None, 1])
-def test_exprnn_equals_the_loop(
-    dtype: torch.dtype, steps: int, batch: int, units: int, inputs: int | None
-) -> None:
+def test_exprnn_equals_the_loop(dtype: torch.dtype, steps: int, batch: int, units: int, inputs: int | None) -> None:
     tensors = leaves(
         numbers((steps, batch, units if inputs is None else inputs), 0, dtype),
         numbers((batch, units), 1, dtype),
@@ -479,9 +470,7 @@ def test_second_derivatives_of_the_other_models() -> None:
 
     close(
         curvature(
-            native.cornn_scan(
-                x, h, h, W, W, None, None, reference=lambda *t: cornn_loop(*t, **unit), **unit
-            ).last_y
+            native.cornn_scan(x, h, h, W, W, None, None, reference=lambda *t: cornn_loop(*t, **unit), **unit).last_y
         ),
         curvature(cornn_loop(x, h, h, W, W, None, None, **unit)[0][-1]),
     )

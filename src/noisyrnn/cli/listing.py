@@ -38,7 +38,7 @@ def listing(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")
     for title, entries in found.items():
         typer.echo(title)
         for name, text in entries.items():
-            typer.echo(f"  {name:<22}{text}".rstrip())
+            typer.echo(f"  {name:<28}{text}".rstrip())
         typer.echo("")
     typer.echo(native.status())
 

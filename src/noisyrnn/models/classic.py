@@ -89,7 +89,7 @@ class ClassicRNN(nn.Module):
 
 
 class Classic(ModelSetting):
-    """Setting of :class:`ClassicRNN`."""
+    """torch's RNN, LSTM or GRU: setting of :class:`ClassicRNN`."""
 
     kind: Literal["classic"] = "classic"
     recurrence: Recurrence = Recurrence.LSTM

@@ -14,8 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from noisyrnn.models.model import ModelSetting
-from noisyrnn.rnn.cell import Cell, States
+from noisyrnn.rnn import native
+from noisyrnn.rnn.cell import Cell, Sequenced, States
 from noisyrnn.rnn.layer import Layer, stacked
+from noisyrnn.rnn.scan import scan_built
 from noisyrnn.sde.steps import ConstantStep
 
 
@@ -42,7 +44,8 @@ class CoRNNCell(Cell):
         self.joint = nn.Linear(inputs + 2 * units, units)
 
     def built(self, *, noisy: bool) -> _BuiltCoRNNCell:
-        return _BuiltCoRNNCell(self)
+        V, Wz, Wy = self.joint.weight.split([self.inputs, self.units, self.units], dim=1)
+        return _BuiltCoRNNCell(self, Wy, Wz, V, self.joint.bias)
 
     def encode(self, x: Tensor) -> Tensor:
         return self.built(noisy=False).encode(x)
@@ -52,27 +55,63 @@ class CoRNNCell(Cell):
 
 
 class _BuiltCoRNNCell(Cell):
+    """The cell with its joint matrix taken apart; without V it takes drives instead of inputs."""
+
     arity = 2
     timed = True
 
-    def __init__(self, cell: CoRNNCell) -> None:
+    def __init__(self, cell: CoRNNCell, Wy: Tensor, Wz: Tensor, V: Tensor | None, b: Tensor | None) -> None:
         super().__init__(cell.inputs, cell.units)
         self.cell = cell
-        V, Wz, W = cell.joint.weight.split([cell.inputs, cell.units, cell.units], dim=1)
-        self.V, self.Wz, self.W = V, Wz.mT, W.mT
+        self.Wy, self.Wz, self.V, self.b = Wy, Wz, V, b
 
     def encode(self, x: Tensor) -> Tensor:
-        return nn.functional.linear(x, self.V, self.cell.joint.bias)
+        return x if self.V is None else nn.functional.linear(x, self.V, self.b)
 
     def step(self, states: States, u: Tensor, dt: Tensor | None, xi: Tensor | None, chance: Tensor | None) -> States:
         y, z = states
         length = self.cell.length.dt if dt is None else dt
-        force = torch.tanh(u + z @ self.Wz + y @ self.W) - self.cell.gamma * y
+        force = torch.tanh(u + z @ self.Wz.mT + y @ self.Wy.mT) - self.cell.gamma * y
         if self.cell.damping is Damping.EXPLICIT:
             z = z + length * (force - self.cell.epsilon * z)
         else:
             z = (z + length * force) / (1 + length * self.cell.epsilon)
         return y + length * z, z
+
+    def by_kernel(
+        self,
+        x: Tensor,
+        states: States,
+        *,
+        dt: Tensor | None,
+        lengths: Tensor | None,
+        outputs: bool,
+        chunk: int | None,
+    ) -> Sequenced | None:
+        if dt is not None:
+            return None
+        y_0, z_0 = states
+
+        def reference(
+            sequence: Tensor, y: Tensor, z: Tensor, Wy: Tensor, Wz: Tensor, V: Tensor | None, b: Tensor | None
+        ) -> tuple[Tensor, Tensor]:
+            whole = _Whole(self.cell, Wy, Wz, V, b)
+            found, _ = scan_built(whole, sequence, (y, z), lengths=lengths)
+            return found[..., : self.units], found[..., self.units :]
+
+        scanned = native.cornn_scan(
+            x, y_0, z_0, self.Wy, self.Wz, self.V, self.b, dt=self.cell.length.dt, gamma=self.cell.gamma,
+            eps=self.cell.epsilon, implicit=self.cell.damping is Damping.IMPLICIT, lengths=lengths, chunk=chunk,
+            states=outputs, reference=reference,
+        )  # fmt: skip
+        return scanned.y, (scanned.last_y, scanned.last_z)
+
+
+class _Whole(_BuiltCoRNNCell):
+    """Shows both states."""
+
+    def observe(self, states: States) -> Tensor:
+        return torch.cat(states, dim=-1)
 
 
 class CoRNN(Layer):
@@ -112,7 +151,7 @@ class CoRNN(Layer):
 
 
 class Coupled(ModelSetting):
-    """Setting of :class:`CoRNN`."""
+    """Coupled oscillators, y'' = tanh(W y + Wz y' + V x + b) - gamma y - epsilon y': setting of :class:`CoRNN`."""
 
     kind: Literal["cornn"] = "cornn"
     dt: float = 0.053

@@ -17,8 +17,10 @@ from torch import Tensor, nn
 
 from noisyrnn.models.matrices import Orthogonal, Parametrisation, RotationStart
 from noisyrnn.models.model import ModelSetting
-from noisyrnn.rnn.cell import Cell, States
+from noisyrnn.rnn import native
+from noisyrnn.rnn.cell import Cell, Sequenced, States
 from noisyrnn.rnn.layer import Layer, stacked
+from noisyrnn.rnn.scan import scan_built
 
 
 def modrelu(v: Tensor, b: Tensor) -> Tensor:
@@ -49,7 +51,7 @@ class ExpRNNCell(Cell):
         self.b = nn.Parameter(torch.empty(units).uniform_(-0.01, 0.01))
 
     def built(self, *, noisy: bool) -> _BuiltExpRNNCell:
-        return _BuiltExpRNNCell(self)
+        return _BuiltExpRNNCell(self.inputs, self.orthogonal(), self.b, self.U)
 
     def encode(self, x: Tensor) -> Tensor:
         return nn.functional.linear(x, self.U)
@@ -59,16 +61,40 @@ class ExpRNNCell(Cell):
 
 
 class _BuiltExpRNNCell(Cell):
-    def __init__(self, cell: ExpRNNCell) -> None:
-        super().__init__(cell.inputs, cell.units)
-        self.cell = cell
-        self.Q = cell.orthogonal()
+    """The cell with Q built; without U it takes drives instead of inputs."""
+
+    def __init__(self, inputs: int, Q: Tensor, b: Tensor, U: Tensor | None) -> None:
+        super().__init__(inputs, Q.shape[0])
+        # Plain tensors, not this module's own parameters.
+        self.tensors = (Q, b, U)
 
     def encode(self, x: Tensor) -> Tensor:
-        return self.cell.encode(x)
+        U = self.tensors[2]
+        return x if U is None else nn.functional.linear(x, U)
 
     def step(self, states: States, u: Tensor, dt: Tensor | None, xi: Tensor | None, chance: Tensor | None) -> States:
-        return (modrelu(states[0] @ self.Q.mT + u, self.cell.b),)
+        Q, b, _ = self.tensors
+        return (modrelu(states[0] @ Q.mT + u, b),)
+
+    def by_kernel(
+        self,
+        x: Tensor,
+        states: States,
+        *,
+        dt: Tensor | None,
+        lengths: Tensor | None,
+        outputs: bool,
+        chunk: int | None,
+    ) -> Sequenced:
+        def reference(sequence: Tensor, h: Tensor, Q: Tensor, b: Tensor, U: Tensor | None) -> Tensor:
+            cell = _BuiltExpRNNCell(self.inputs, Q, b, U)
+            return scan_built(cell, sequence, (h,), lengths=lengths)[0]
+
+        Q, b, U = self.tensors
+        scanned = native.exprnn_scan(
+            x, states[0], Q, b, U, lengths=lengths, chunk=chunk, states=outputs, reference=reference
+        )
+        return scanned.states, (scanned.last,)
 
 
 class ExpRNN(Layer):
@@ -113,7 +139,7 @@ class ExpRNN(Layer):
 
 
 class Exponential(ModelSetting):
-    """Setting of :class:`ExpRNN`."""
+    """Orthogonal recurrence, h <- modrelu(Q h + U x): setting of :class:`ExpRNN`."""
 
     kind: Literal["exprnn"] = "exprnn"
     parametrisation: Parametrisation = Parametrisation.DYNAMIC

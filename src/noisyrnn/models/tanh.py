@@ -163,7 +163,7 @@ class AntisymmetricRNN(Layer):
 
 
 class Noisy(ModelSetting):
-    """Setting of :class:`NoisyRNN`.
+    """h + dt (A h + tanh(W h + U x + b)) + noise: setting of :class:`NoisyRNN`.
 
     >>> network = Noisy(hidden=16, additive=0.05).build(inputs=1, classes=10)
     >>> network(torch.zeros(2, 7, 1)).shape
@@ -191,7 +191,7 @@ class Noisy(ModelSetting):
 
 
 class Lipschitz(ModelSetting):
-    """Setting of :class:`LipschitzRNN`."""
+    """The same without noise: setting of :class:`LipschitzRNN`."""
 
     kind: Literal["lipschitz"] = "lipschitz"
     dt: float = 0.03
@@ -211,7 +211,7 @@ class Lipschitz(ModelSetting):
 
 
 class Antisymmetric(ModelSetting):
-    """Setting of :class:`AntisymmetricRNN`."""
+    """The same without noise and without A: setting of :class:`AntisymmetricRNN`."""
 
     kind: Literal["antisymmetric"] = "antisymmetric"
     gated: bool = False

@@ -31,9 +31,7 @@ try:
     from noisyrnn import _native  # type: ignore[attr-defined, no-redef, unused-ignore]
 except ImportError as error:
     _native = None
-    _missing = (
-        "the kernel was not compiled" if "_native" in str(error) else f"the kernel cannot be loaded ({error})"
-    )
+    _missing = "the kernel was not compiled" if "_native" in str(error) else f"the kernel cannot be loaded ({error})"
 
 _FEW_INPUTS = 8  # up to here U x + b costs less inside the kernel than a drive costs memory
 _CACHED_NUMBERS = 1 << 16  # smaller arrays are no trouble for torch's allocator
@@ -129,13 +127,9 @@ def tanh_scan(
     (time, batch or 1, 1).
     """
     if convention is not Convention.NONE and key is None:
-        raise ValueError(
-            f"Noise of the convention {convention.name} needs a key; without noise pass Convention.NONE."
-        )
+        raise ValueError(f"Noise of the convention {convention.name} needs a key; without noise pass Convention.NONE.")
     if gate is not None and (A is not None or convention is not Convention.NONE):
-        raise ValueError(
-            "A gated recurrence has neither a matrix A nor noise: pass A=None and Convention.NONE."
-        )
+        raise ValueError("A gated recurrence has neither a matrix A nor noise: pass A=None and Convention.NONE.")
     _check(sequence=sequence, h0=h0, A=A, W=W, U=U, b=b, gate=gate)
     sequence, U, b = _drive(sequence, U, b, h0)
     noise = {
@@ -224,9 +218,7 @@ def _kernel() -> Any:
 
 def _noise(key: Key, samples: int, steps: int, units: int, dtype: torch.dtype, normal: bool) -> Tensor:
     if min(samples, steps, units) < 0:
-        raise ValueError(
-            f"Noise needs sizes of at least 0, got samples={samples}, steps={steps}, units={units}."
-        )
+        raise ValueError(f"Noise needs sizes of at least 0, got samples={samples}, steps={steps}, units={units}.")
     if dtype not in (torch.float32, torch.float64):
         raise ValueError(f"The kernel makes noise in float32 and float64, got {dtype}.")
     out = torch.empty((steps, samples, units), dtype=dtype)
@@ -252,13 +244,9 @@ def _check(*, sequence: Tensor, h0: Tensor, **others: Tensor | None) -> None:
         if tensor is None:
             continue
         if tensor.device.type != "cpu" or tensor.layout != torch.strided:
-            raise ValueError(
-                f"The kernel takes dense CPU tensors; {name} is {tensor.layout} on {tensor.device}."
-            )
+            raise ValueError(f"The kernel takes dense CPU tensors; {name} is {tensor.layout} on {tensor.device}.")
         if tensor.dtype != state.dtype:
-            raise ValueError(
-                f"All tensors must have one dtype; the state has {state.dtype}, {name} {tensor.dtype}."
-            )
+            raise ValueError(f"All tensors must have one dtype; the state has {state.dtype}, {name} {tensor.dtype}.")
 
 
 def _drive(
@@ -270,9 +258,7 @@ def _drive(
             raise ValueError("A bias b needs the matrix U; a drive already contains it.")
         return sequence, None, None
     if U.shape != (state.shape[1], sequence.shape[2]):
-        raise ValueError(
-            f"U must have the shape {(state.shape[1], sequence.shape[2])}, got {tuple(U.shape)}."
-        )
+        raise ValueError(f"U must have the shape {(state.shape[1], sequence.shape[2])}, got {tuple(U.shape)}.")
     if sequence.shape[2] <= _FEW_INPUTS:
         return sequence, U, b
     return torch.nn.functional.linear(sequence, U, b), None, None
@@ -283,9 +269,7 @@ def _step_size(dt: Tensor | float, sequence: Tensor, state: Tensor) -> Tensor:
     steps, (batch, units) = sequence.shape[0], state.shape
     step = dt if isinstance(dt, Tensor) else torch.tensor(dt, dtype=state.dtype)
     if step.dtype != state.dtype or step.device.type != "cpu":
-        raise ValueError(
-            f"dt must be {state.dtype} on the CPU like the state, got {step.dtype} on {step.device}."
-        )
+        raise ValueError(f"dt must be {state.dtype} on the CPU like the state, got {step.dtype} on {step.device}.")
     full = (1,) * (3 - step.ndim) + tuple(step.shape)
     fits = len(full) == 3 and all(a in (1, b) for a, b in zip(full, (steps, batch, units), strict=True))
     if fits and full[0] == full[1] == 1:
@@ -303,9 +287,7 @@ def _constant(name: str, value: Tensor | float, state: Tensor) -> Tensor:
     if tensor.requires_grad:
         raise ValueError(f"The kernel has no gradient for {name}: detach it, or use the reference scan.")
     if tensor.ndim > 1 or tensor.numel() not in (1, state.shape[1]):
-        raise ValueError(
-            f"{name} must be a scalar or have one number for each unit, got {tuple(tensor.shape)}."
-        )
+        raise ValueError(f"{name} must be a scalar or have one number for each unit, got {tuple(tensor.shape)}.")
     return tensor.reshape(-1).expand(state.shape[1])
 
 
@@ -322,9 +304,7 @@ def _empty(shape: Sequence[int], like: Tensor) -> Tensor:
 
 def _apply(settings: _Settings, tensors: tuple[Tensor | None, ...]) -> Any:
     if settings.chunk is not None and settings.chunk < 1:
-        raise ValueError(
-            f"chunk counts the steps between kept states and must be at least 1, got {settings.chunk}."
-        )
+        raise ValueError(f"chunk counts the steps between kept states and must be at least 1, got {settings.chunk}.")
     lengths = settings.lengths
     if lengths is not None:
         if lengths.dtype != torch.int64 or lengths.device.type != "cpu":
@@ -347,9 +327,7 @@ def _common(settings: _Settings, sequence: Tensor, U: Tensor | None, b: Tensor |
     )
 
 
-def _input_gradients(
-    U: Tensor | None, g_sequence: Tensor | None, g_U: Tensor | None, g_b: Tensor | None
-) -> Any:
+def _input_gradients(U: Tensor | None, g_sequence: Tensor | None, g_U: Tensor | None, g_b: Tensor | None) -> Any:
     return _kernel().InputGradients(
         drive=g_sequence if U is None else None, x=None if U is None else g_sequence, U=g_U, b=g_b
     )
@@ -415,9 +393,7 @@ def _differentiable(
 ) -> list[Tensor | None]:
     """The same gradients by the caller's reference, so that they can be differentiated again."""
     if settings.reference is None:
-        raise RuntimeError(
-            "The kernel has no second derivatives: pass a differentiable reference to the scan."
-        )
+        raise RuntimeError("The kernel has no second derivatives: pass a differentiable reference to the scan.")
     model = settings.model
     states = model.refer(settings.reference, inputs)
     last = [s[-1] if len(s) else h for s, h in zip(states, inputs[1 : 1 + model.states], strict=True)]
