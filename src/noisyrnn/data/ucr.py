@@ -110,7 +110,7 @@ class UCR(DataSetting):
     """
 
     kind: Literal["ucr"] = "ucr"
-    name: str = Field(pattern=r"^[A-Za-z0-9]+$")
+    name: str = Field(pattern=r"^[A-Za-z0-9_-]+$")
     validation: Annotated[float, Field(ge=0, lt=1)] = 0.2
     split_seed: int = Field(default=0, ge=0, lt=2**32)
 
