@@ -94,11 +94,11 @@ def test_kills_at_random_moments_change_nothing(tmp_path: Path) -> None:
         cut_short += started.process.is_alive()
         started.kill()
     _, busy, failures = Started(directory, epochs=epochs).told()
-    assert cut_short >= min(3, KILLS)
+    assert cut_short >= min(2, KILLS)
     assert (busy, failures) == ([], {})
     assert same(tensors(directory), tensors(tmp_path / "whole"))
     assert values(directory) == values(tmp_path / "whole")
-    assert not list(directory.rglob(".*.safetensors.*"))
+    assert {path.name for path in directory.rglob(".*")} == {".lock"}
 
 
 @pytest.mark.timeout(600)

@@ -5,6 +5,7 @@
 10
 """
 
+from noisyrnn.experiments.bars import bars
 from noisyrnn.experiments.beyond import ablation, rivals
 from noisyrnn.experiments.engines import Engine, Joblib, Serial
 from noisyrnn.experiments.paper import PUBLISHED, paper_experiments, published
@@ -59,6 +60,7 @@ __all__ = [
     "Serial",
     "Watch",
     "ablation",
+    "bars",
     "baseline_search",
     "experiment",
     "noise_search",

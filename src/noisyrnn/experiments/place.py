@@ -57,6 +57,12 @@ def summary_in(place: Path) -> dict[str, Any] | None:
         raise ValueError(f"{path} is not JSON: remove it, and the run goes on from its checkpoint.") from error
 
 
+def sweep(place: Path) -> None:
+    """Nothing left of what a killed process was writing; for the holder of the lease."""
+    for left in place.glob(".*.[0-9]*"):
+        left.unlink(missing_ok=True)
+
+
 def write_json(path: Path, value: Any) -> None:
     """The value as indented JSON, by an atomic rename."""
     write_whole(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())

@@ -15,7 +15,18 @@ from noisyrnn import __version__
 from noisyrnn.experiments.engines import Engine, Serial
 from noisyrnn.experiments.lease import Lease, taken
 from noisyrnn.experiments.measuring import loaded, measure, missing
-from noisyrnn.experiments.place import BRANCH, CHECKPOINT, DONE, SPEC, home, inherit, machine, summary_in, write_json
+from noisyrnn.experiments.place import (
+    BRANCH,
+    CHECKPOINT,
+    DONE,
+    SPEC,
+    home,
+    inherit,
+    machine,
+    summary_in,
+    sweep,
+    write_json,
+)
 from noisyrnn.experiments.spec import Experiment, canonical
 from noisyrnn.experiments.task import Outcome, Result, Task, tasks
 from noisyrnn.train import Moment, fit, fresh
@@ -87,6 +98,7 @@ def perform(task: Task, *, directory: Path, every: int | None = None, watch: Wat
         if lease is None:
             return result(busy=True)
         with lease:
+            sweep(place)
             trained = _train(task, place, lease, every, watch)
             return result(trained=trained, rows=measure(task, place, lease.check))
     except ValueError as error:
@@ -97,8 +109,6 @@ def _train(task: Task, place: Path, lease: Lease, every: int | None, watch: Watc
     run, path = task.run, place / CHECKPOINT
     if summary_in(place) is not None:
         return False
-    for left in place.glob(".*.safetensors.*"):
-        left.unlink()  # what a killed process was writing
     write_json(place / SPEC, json.loads(canonical(run)))
     if not path.exists():
         inherit(run, place)
