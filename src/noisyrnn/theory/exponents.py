@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from noisyrnn.sde import SDE, Coupling, Key, Scheme, TanhDrift, draw, euler_maruyama, uniform
-from noisyrnn.theory.tangent import double, moved
+from noisyrnn.sde import SDE, Coupling, Key, Scheme, draw, euler_maruyama
+from noisyrnn.theory.paths import double, driven, noisy
+from noisyrnn.theory.tangent import moved
 from noisyrnn.types import Sequence
 
-_CHUNK = 256  # steps whose noise is drawn at once
 _ENOUGH = 32  # independent paths from which a standard error is taken without cutting them up
 
 
@@ -81,6 +81,7 @@ def lyapunov_spectrum(
     start at ``h0``: by default at zero where an input drives them, at N(0, I) where none does. The standard error comes
     from the paths if there are at least 32, else from ``blocks`` batch means of each.
 
+    >>> from noisyrnn.sde import TanhDrift
     >>> drift = TanhDrift(A=torch.tensor([[0.5]]), W=torch.zeros(1, 1), U=torch.zeros(1, 1), b=torch.zeros(1))
     >>> round(lyapunov_spectrum(SDE(drift), dt=0.01, steps=100).top, 4)
     0.4988
@@ -101,39 +102,22 @@ def lyapunov_spectrum(
     V = torch.linalg.qr(draw(key.at(layer=2), n, k, system.units, dtype=torch.float64).permute(1, 2, 0))[0].mT
     cuts = min(blocks, steps) if n < _ENOUGH else 1
     totals = torch.zeros(cuts, n, k, dtype=torch.float64)
-    for start in range(0, warmup + steps, _CHUNK):
-        chunk = min(_CHUNK, warmup + steps - start)
-        xi = _drawn(system, key.later(start), n, chunk)
-        chance = uniform(key.later(start), n, chunk, system.units, dtype=torch.float64) if scheme.chance else None
-        for m in range(start, start + chunk):
-            q = V
-            h, V, kick = moved(
-                system, scheme, h, V, u[:, m % T], step,
-                None if xi is None else xi[m - start], None if chance is None else chance[m - start],
-            )  # fmt: skip
-            growth = -(q * kick).sum(-1) / q.square().sum(-1) if control and kick is not None else None
-            if (m + 1) % every == 0 or m + 1 in (warmup, warmup + steps):
-                V, stretch = _orthonormal(V)
-                growth = stretch if growth is None else growth + stretch
-            if growth is not None and m >= warmup:
-                totals[(m - warmup) * cuts // steps] += growth
-        if not bool(torch.isfinite(h).all()):
-            raise ValueError(
-                f"The path left the finite numbers before step {start + chunk}; take a smaller dt, or the scheme tamed."
-            )
+    for m, (xi, chance) in enumerate(noisy(system, scheme, key, samples=n, steps=warmup + steps)):
+        q = V
+        h, V, kick = moved(system, scheme, h, V, u[:, m % T], step, xi, chance)
+        growth = -(q * kick).sum(-1) / q.square().sum(-1) if control and kick is not None else None
+        if (m + 1) % every == 0 or m + 1 in (warmup, warmup + steps):
+            V, stretch = _orthonormal(V)
+            growth = stretch if growth is None else growth + stretch
+        if growth is not None and m >= warmup:
+            totals[(m - warmup) * cuts // steps] += growth
+    if not bool(torch.isfinite(h).all() & torch.isfinite(totals).all()):
+        raise ValueError(
+            "The path left the finite numbers; take a smaller dt or the scheme tamed, "
+            "or start a linear system at h0 = 0, where its tangents are the same."
+        )
     length = float(step) if step.ndim == 0 else 1.0
     return _summary(totals, steps, length, None if step.ndim else length)
-
-
-def driven(sde: SDE, x: Tensor | None, samples: int | None) -> Tensor:
-    """Drives u = encode(x), (samples, time, drive): zero input for one instant where x is None."""
-    if x is None:
-        inputs = sde.drift.inputs if isinstance(sde.drift, TanhDrift) else 1
-        x = torch.zeros(1, 1, inputs, dtype=torch.float64)
-    if samples is not None and x.shape[0] not in (1, samples):
-        raise ValueError(f"x holds {x.shape[0]} sequences, so samples must be that many or left out, got {samples}.")
-    u = sde.drift.encode(x.detach().double())
-    return u.expand(samples or x.shape[0], *u.shape[1:])
 
 
 def _orthonormal(V: Tensor) -> tuple[Tensor, Tensor]:
@@ -142,10 +126,6 @@ def _orthonormal(V: Tensor) -> tuple[Tensor, Tensor]:
         return V / norm, norm.squeeze(-1).log()
     Q, R = torch.linalg.qr(V.mT)
     return Q.mT, R.diagonal(dim1=-2, dim2=-1).abs().log()
-
-
-def _drawn(sde: SDE, key: Key, samples: int, steps: int) -> Tensor | None:
-    return None if sde.noises == 0 else draw(key, samples, steps, sde.noises, dtype=torch.float64)
 
 
 def _start(sde: SDE, h0: Tensor | None, samples: int, free: bool, key: Key) -> Tensor:

@@ -13,7 +13,6 @@ differentiation of the step itself.
 
 from __future__ import annotations
 
-import copy
 from typing import NamedTuple
 
 import torch
@@ -55,12 +54,6 @@ def moved(
         return Moved(state, V + (dt * pace).unsqueeze(-2) * FV, kick)
     kick = None if noise is None else (dt.sqrt() if scheme.rooted else 1.0) * noise
     return Moved(*_along(sde, scheme, h, V, u, dt, xi, chance), kick)
-
-
-def double(sde: SDE) -> SDE:
-    """A copy of the built system in double precision, detached from what it was built from."""
-    with torch.no_grad():
-        return copy.deepcopy(sde.built()).double()
 
 
 def _drift(sde: SDE, h: Tensor, V: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
