@@ -75,7 +75,7 @@ def strong_order(
     squares = torch.stack([(end - truth).square().sum(-1) for end in ends])
     return _fit(
         squares.unsqueeze(-1), lambda mean: mean.squeeze(-1).sqrt(), horizon, steps,
-        scheme.strong_order(sde.diffusion.coupling), f"strong, {scheme.name}",
+        scheme.strong_order(sde.diffusion.coupling), _label("strong", sde, scheme),
     )  # fmt: skip
 
 
@@ -105,7 +105,7 @@ def weak_order(
     """
     ends, truth = _ends(sde, scheme, h0, horizon, steps, x, exact, refinement, paths, key)
     gaps = torch.stack([(observable(end) - observable(truth)).reshape(paths, -1) for end in ends])
-    return _fit(gaps, lambda mean: mean.norm(dim=-1), horizon, steps, None, f"weak, {scheme.name}")
+    return _fit(gaps, lambda mean: mean.norm(dim=-1), horizon, steps, None, _label("weak", sde, scheme))
 
 
 @torch.no_grad()
@@ -127,19 +127,26 @@ def end_state(
 
 def order_figure(orders: Sequence[Order]) -> Figure:
     """Errors against step size, doubly logarithmic, with the fitted lines and two standard errors."""
-    figure = Figure(figsize=(5.6, 4.2), layout="constrained")
+    figure = Figure(figsize=(6.0, 4.6), layout="constrained")
     axes = figure.subplots()
     for order in orders:
         dt, errors = torch.tensor(order.dt), torch.tensor(order.errors)
         bars = [2 * bar for bar in order.error_bars]
-        label = f"{order.label}: {order.order:.2f} ± {order.standard_error:.2f}"
+        label = f"{order.label}: order {order.order:.2f} ± {order.standard_error:.2f}"
         drawn = axes.errorbar(order.dt, order.errors, yerr=bars, fmt="o", markersize=4, capsize=2, label=label)
         middle = errors.log().mean() + order.order * (dt.log() - dt.log().mean())
         axes.plot(order.dt, middle.exp(), color=drawn.lines[0].get_color(), linewidth=1)
-    axes.set(xscale="log", yscale="log", xlabel="step size dt", ylabel="error at the horizon")
+    axes.set_xscale("log", base=2)
+    axes.set(yscale="log", xlabel="step size dt", ylabel="error at the horizon")
     axes.grid(alpha=0.3, which="both", linewidth=0.5)
-    axes.legend(frameon=False)
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high * 2 ** len(orders))  # room for the legend above the points
+    axes.legend(frameon=False, loc="upper left", fontsize="small")
     return figure
+
+
+def _label(kind: str, sde: SDE, scheme: Scheme) -> str:
+    return f"{kind}, {scheme.name}, {str(sde.diffusion.coupling.name).lower()} noise"
 
 
 def _ends(

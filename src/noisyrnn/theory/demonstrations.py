@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from noisyrnn.sde import SDE, CommonNoise, Diffusion, DriftNoise, Key, TanhDrift
-from noisyrnn.theory.exponents import lyapunov_spectrum
+from noisyrnn.theory.exponents import extrapolated_spectrum
 from noisyrnn.theory.lyapunov import exponent_interval, exponent_interval_as_printed
 from noisyrnn.theory.oracles import gbm_exponent, planar_exponent
 
@@ -138,10 +138,13 @@ def chaotic_drift() -> TanhDrift:
 
 
 def exponent_figure(demonstration: Demonstration) -> Figure:
-    """Interval, printed upper bound, estimates with three standard errors, and the truth, against noise strength."""
-    figure = Figure(figsize=(6.0, 4.2), layout="constrained")
+    """Interval, printed upper bound, estimates with three standard errors, and the truth, against noise strength.
+
+    Where the interval is far wider than what happens inside it, the frame follows the estimates.
+    """
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.subplots()
-    s = demonstration.strengths
+    s, found = demonstration.strengths, demonstration.estimates
     axes.fill_between(
         s, demonstration.lower, demonstration.upper, alpha=0.15, color="tab:blue", label="interval (corrected theorem)"
     )
@@ -149,14 +152,37 @@ def exponent_figure(demonstration: Demonstration) -> Figure:
     if demonstration.truth is not None:
         axes.plot(s, demonstration.truth, color="black", linewidth=1.2, label="exact")
     axes.errorbar(
-        s, demonstration.estimates, yerr=3 * demonstration.errors, fmt="o", markersize=4, capsize=3,
-        color="tab:blue", label="estimate, ± 3 standard errors",
+        s, found, yerr=3 * demonstration.errors, fmt="o", markersize=4, capsize=3, color="tab:blue",
+        label="estimate, ± 3 standard errors",
     )  # fmt: skip
-    axes.axhline(0, color="grey", linewidth=0.8)
-    axes.set(title=demonstration.title, xlabel="noise strength s", ylabel="top Lyapunov exponent")
-    axes.grid(alpha=0.3, linewidth=0.5)
-    axes.legend(frameon=False)
+    span = float(found.max() - found.min()) + 6 * float(demonstration.errors.max())
+    if float((demonstration.upper - demonstration.lower).min()) > 8 * span:
+        axes.set_ylim(float(found.min()) - span, float(found.max()) + span)
+        axes.set_title("interval and printed bound lie beyond the frame", fontsize="small", loc="right")
+    _finished(figure, demonstration.title)
     return figure
+
+
+def comparison_figure(demonstrations: Sequence[Demonstration], *, title: str) -> Figure:
+    """Estimates of several demonstrations in one frame, such as one system under three kinds of noise."""
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for demonstration in demonstrations:
+        axes.errorbar(
+            demonstration.strengths, demonstration.estimates, yerr=3 * demonstration.errors, fmt="o-", markersize=4,
+            linewidth=1, capsize=3, label=demonstration.title,
+        )  # fmt: skip
+    _finished(figure, title)
+    return figure
+
+
+def _finished(figure: Figure, title: str) -> None:
+    (axes,) = figure.axes
+    axes.axhline(0, color="grey", linewidth=0.8)
+    axes.set(xlabel="noise strength s", ylabel="top Lyapunov exponent")
+    axes.grid(alpha=0.3, linewidth=0.5)
+    axes.legend(frameon=False, fontsize="small")
+    figure.suptitle(title)
 
 
 def _swept(
@@ -172,7 +198,7 @@ def _swept(
             printed = exponent_interval_as_printed(sde)
         # A linear system has the same tangents everywhere; at the origin its state cannot overflow.
         h0 = torch.zeros(drift.units) if linear else None
-        found = lyapunov_spectrum(
+        found = extrapolated_spectrum(
             sde, dt=dt, steps=steps, warmup=warmup, samples=samples, count=1, h0=h0, key=Key(value=1)
         )
         rows.append((interval.lo, interval.hi, printed.hi, found.top, found.error))
