@@ -64,14 +64,14 @@ def test_full_spectrum_of_a_linear_system_and_of_a_chaotic_one():
     A = torch.tensor([[0.3, 1.0, 0.0], [-1.0, 0.3, 0.0], [0.5, 0.0, -0.7]], dtype=torch.float64)
     found = lyapunov_spectrum(SDE(linear(A)), dt=0.01, steps=2000, warmup=500, h0=torch.zeros(3))
     exact = torch.linalg.eigvals(torch.eye(3, dtype=torch.float64) + 0.01 * A).abs().log().sort(descending=True)[0]
-    assert torch.allclose(found.values, exact / 0.01, atol=2e-3)
+    assert torch.allclose(found.values, exact / 0.01, atol=5e-3)
     chaotic = lyapunov_spectrum(SDE(chaotic_drift()), dt=0.01, steps=4000, warmup=1000, samples=16, every=5)
     assert torch.all((chaotic.values[:3] - torch.tensor([0.161, 0.003, -0.488])).abs() < 4 * chaotic.errors[:3])
     assert 2 < chaotic.dimension < 3
 
 
 def test_noise_quenches_chaos():
-    common = lyapunov_spectrum(SDE(chaotic_drift(), CommonNoise(1.0)), dt=0.01, steps=3000, samples=32, count=1)
+    common = lyapunov_spectrum(SDE(chaotic_drift(), CommonNoise(1.0)), dt=0.01, steps=1500, samples=32, count=1)
     assert common.top + 3 * common.error < 0
 
 

@@ -22,7 +22,7 @@ def gbm(a, s):
 
 def test_geometric_brownian_motion():
     for p in (2, 4, 6):
-        assert moment_exponent(gbm(0.5, 1.5), p) == pytest.approx(gbm_moment_exponent(0.5, 1.5, p=p))
+        assert moment_exponent(gbm(0.5, 1.5), p) == pytest.approx(gbm_moment_exponent(0.5, 1.5, p=float(p)))
     assert step_moment_exponent(gbm(0.5, 1.5), dt=0.01) == pytest.approx(gbm_step_moment_exponent(0.5, 1.5, dt=0.01))
 
 
