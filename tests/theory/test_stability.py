@@ -101,6 +101,8 @@ def test_confidence_interval_is_exact():
     assert (some.interval.lo, some.interval.hi) == pytest.approx((exact.low, exact.high))
     with pytest.raises(ValueError, match="start < radius"):
         stability_in_probability(SDE(drift), start=0.3, radius=0.2, dt=0.1, steps=5)
+    with pytest.raises(ValueError, match="give steps"):
+        stability_in_probability(SDE(drift), start=0.1, radius=0.2, dt=0.1)
 
 
 def test_the_lipschitz_rnn_s_condition():

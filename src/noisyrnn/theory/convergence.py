@@ -64,8 +64,8 @@ def strong_order(
 
     ``h0`` is (units,). ``x`` is a function of time, sampled at the left end of each step, or (time, features), held
     constant between its values. The finest grid, on which the reference runs (or the Brownian path that ``exact`` sees
-    is given), has ``refinement`` times the most ``steps``. Without ``exact`` the reference has an error of its own, which
-    makes the order read a little high: by 0.02 over the default steps.
+    is given), has ``refinement`` times the most ``steps``. Without ``exact`` the reference has an error of its own,
+    which makes the order read a little high: by 0.02 over the default steps.
 
     >>> from noisyrnn.sde import AdditiveNoise, TanhDrift
     >>> drift = TanhDrift(-torch.eye(1), torch.zeros(1, 1), torch.zeros(1, 1), torch.zeros(1))

@@ -82,7 +82,10 @@ def landscape_figure(landscapes: Mapping[str, Landscape]) -> Figure:
         a, b = torch.meshgrid(surface.a, surface.b, indexing="ij")
         axes.plot_surface(a.numpy(), b.numpy(), surface.loss.numpy(), cmap="viridis", vmin=low, vmax=high, linewidth=0)
         axes.set(title=name, xlabel="first direction", ylabel="second direction", zlim=(low, high))
-        axes.set_zlabel("loss")
+        axes.set_zlabel("loss", labelpad=8)
+        axes.tick_params(labelsize="x-small")
+        axes.locator_params(nbins=5)
+        axes.set_box_aspect(None, zoom=0.8)  # labels in three dimensions are not seen by the layout
     return figure
 
 

@@ -115,7 +115,7 @@ def stability_in_probability(
     *,
     start: float,
     radius: float,
-    dt: float,
+    dt: float | Tensor,
     steps: int | None = None,
     samples: int = 1000,
     confidence: float = 0.95,
@@ -125,7 +125,8 @@ def stability_in_probability(
 ) -> Frequency:
     """P(||e_t|| < radius for all t <= T) for differences that start with norm ``start`` in a random direction.
 
-    Both solutions see the same noise and input; T = steps dt. What happens after T is not seen.
+    Both solutions see the same noise and input; T is ``steps`` steps (the length of x by default), and what happens
+    after it is not seen. ``dt`` may be a vector, one step a unit.
 
     >>> from noisyrnn.sde import TanhDrift
     >>> drift = TanhDrift(A=-torch.eye(2), W=torch.zeros(2, 2), U=torch.zeros(2, 1), b=torch.zeros(2))
@@ -134,7 +135,9 @@ def stability_in_probability(
     """
     if not 0 < start < radius or not 0 < confidence < 1:
         raise ValueError(f"Give 0 < start < radius and 0 < confidence < 1, got {start=}, {radius=}, {confidence=}.")
-    system, step = double(sde), torch.tensor(dt, dtype=torch.float64)
+    if steps is None and x is None:
+        raise ValueError("Without an input x the horizon is open; give steps.")
+    system, step = double(sde), torch.as_tensor(dt, dtype=torch.float64)
     scheme.check(system)
     u = driven(system, x, samples if x is None or x.shape[0] == 1 else None)
     n, T = u.shape[:2]
