@@ -1,0 +1,235 @@
+r"""The network that the theorems speak of: an Euler-Maruyama chain and a linear readout, given by formulas.
+
+    h_{m+1} = h_m + dt_m f(h_m, x_m) + eps sqrt(dt_m) g(h_m, x_m) xi_m,   m = 0 .. M-1,      logits = V h_M + c
+
+(Lim et al. 2021, equation 7 with the rescaling of Section 4.) eps is applied once: the paper puts it inside sigma in
+Section 3 and in front of it in Section 4. The noise that the paper's authors released,
+
+    h_{m+1} = h_m + dt (1 - m + m U) f(h_m, x_m) + s xi_m,     U uniform on [0, 1) for each unit,
+
+has covariance Sigma = s^2 I + diag((m dt f)^2) / 12 in one step, and the mean -(m / 2) dt f, which no theorem has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from noisyrnn.sde import Coupling, Diffusion, Drift, Scheme, Silence, StateStep, Step, TanhDrift, euler_maruyama
+from noisyrnn.sde.pace import UniformFactor
+from noisyrnn.theory.loss import CrossEntropy
+from noisyrnn.types import Sequence, State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Released:
+    """dt (1 - m + m U) f + s xi: the released noise, with m = ``multiplicative`` and s from the diffusion.
+
+    ``centred`` takes the mean out, dt (1 + m (U - 1/2)) f: see :meth:`Network.centred`.
+    """
+
+    multiplicative: float
+    centred: bool = False
+
+    def __post_init__(self) -> None:
+        UniformFactor(self.multiplicative)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Network:
+    """h' = h + dt f + noise, logits = V h_M + c, from explicit matrices.
+
+    ``dt`` is anything that broadcasts to (batch, time, units): a number, one step a unit (units,), one an input
+    (time, 1), or one a sample and input (batch, time, 1).
+
+    >>> drift = TanhDrift(A=-torch.eye(2), W=torch.eye(2), U=torch.ones(2, 1), b=torch.zeros(2))
+    >>> Network(drift=drift, dt=0.5, V=torch.eye(2)).logits(torch.ones(1, 3, 1))
+    tensor([[0.9158, 0.9158]])
+    """
+
+    drift: Drift
+    dt: Tensor | float
+    diffusion: Diffusion = field(default_factory=Silence)
+    V: Tensor | None = None
+    c: Tensor | None = None
+    h0: Tensor | None = None
+    released: Released | None = None
+
+    def __post_init__(self) -> None:
+        coupling = self.diffusion.coupling
+        if self.released is not None and coupling not in Coupling.SILENT | Coupling.ADDITIVE:
+            raise ValueError(
+                f"The released noise adds s xi with a constant s, got {type(self.diffusion).__name__} with "
+                f"{coupling.name} coupling; use AdditiveNoise, or leave released out."
+            )
+        rooted = self.released is None and coupling is not Coupling.SILENT
+        if rooted and bool((torch.as_tensor(self.dt) <= 0).any()):
+            raise ValueError(
+                f"Euler-Maruyama noise takes the square root of dt, which needs dt > 0, got dt = {self.dt}; "
+                "use a positive step, or diffusion=Silence()."
+            )
+
+    @classmethod
+    def of(
+        cls,
+        sde: Any,
+        *,
+        step: Step | Tensor | float,
+        readout: nn.Linear | None = None,
+        scheme: Scheme = euler_maruyama,
+        h0: Tensor | None = None,
+    ) -> Network:
+        """The network of a cell's parts: its ``sde``, step, scheme, and the readout behind it.
+
+        The matrices keep their history, so that a regulariser can be trained through them.
+        """
+        pace = scheme.pace
+        if scheme is not euler_maruyama and not isinstance(pace, UniformFactor):
+            raise ValueError(
+                f"The theorems are about Euler-Maruyama steps (and the released noise), got {scheme.name}; "
+                "use noise_laplacian, which differentiates any path of any scheme."
+            )
+        if isinstance(step, StateStep):
+            raise ValueError(
+                "The theorems need steps that do not depend on the state, got StateStep; use ConstantStep, LearnedStep "
+                "or a tensor of step sizes."
+            )
+        built = sde.built()
+        return cls(
+            drift=built.drift,
+            diffusion=built.diffusion,
+            dt=step(torch.empty(0), lambda: torch.empty(0)) if isinstance(step, Step) else step,
+            V=None if readout is None else readout.weight,
+            c=None if readout is None else readout.bias,
+            h0=h0,
+            released=Released(multiplicative=pace.multiplicative) if isinstance(pace, UniformFactor) else None,
+        )
+
+    @property
+    def units(self) -> int:
+        return self.drift.units
+
+    def centred(self) -> Network:
+        """The same released noise about its own mean: dt -> (1 - m/2) dt, m -> m / (1 - m/2), without bias.
+
+        Expanding about this network leaves an error of fourth order, about the noise-free one of second order.
+
+        >>> drift = TanhDrift(A=None, W=torch.eye(1), U=torch.ones(1, 1), b=torch.zeros(1))
+        >>> Network(drift=drift, dt=0.5, released=Released(multiplicative=1.0)).centred().dt
+        0.25
+        """
+        if self.released is None or self.released.centred:
+            return self
+        mean = 1 - self.released.multiplicative / 2
+        if mean == 0:
+            raise ValueError(
+                "Released noise with multiplicative = 2 has a drift of mean zero, which has no centred form; "
+                "use a smaller strength."
+            )
+        centred = Released(multiplicative=abs(self.released.multiplicative / mean), centred=True)
+        return replace(self, dt=self.dt * mean, released=centred)
+
+    def start(self, x: Sequence) -> State:
+        """h_0 for each sample of x."""
+        if self.h0 is None:
+            return x.new_zeros(x.shape[0], self.units)
+        return self.h0.expand(x.shape[0], self.units)
+
+    def steps(self, x: Sequence) -> Float[Tensor, "time batch units"]:
+        """dt for each step, sample and unit, time first."""
+        batch, time, _ = x.shape
+        dt = torch.as_tensor(self.dt, dtype=x.dtype, device=x.device)
+        try:
+            return dt.broadcast_to(batch, time, self.units).transpose(0, 1)
+        except RuntimeError:
+            raise ValueError(
+                f"dt must broadcast to (batch, time, units) = {(batch, time, self.units)}, got {tuple(dt.shape)}; "
+                "give one step an input as a column, (time, 1)."
+            ) from None
+
+    def readout(self, h: State) -> Float[Tensor, "*batch classes"]:
+        """z = V h + c."""
+        if self.V is None:
+            raise ValueError("This network has no readout; give Network(..., V=matrix).")
+        return nn.functional.linear(h, self.V, self.c)
+
+    def cross_entropy(self, y: Int[Tensor, " batch"]) -> CrossEntropy:
+        """-log softmax(V h + c)_y as a loss of the hidden state."""
+        if self.V is None:
+            raise ValueError("This network has no readout; give Network(..., V=matrix).")
+        return CrossEntropy(V=self.V, c=self.c, y=y)
+
+    def logits(self, x: Sequence) -> Float[Tensor, "batch classes"]:
+        """V hbar_M + c, the noise-free network's answer."""
+        h = self.start(x)
+        for u, dt in zip(self.drift.encode(x).unbind(1), self.steps(x), strict=True):
+            h = h + dt * self.drift(h, u)
+        return self.readout(h)
+
+    def noise(self, h: State, f: State, dt: Tensor, xi: Tensor, chance: Tensor | None = None) -> State:
+        """What the noise adds to h in one step: sqrt(dt) g xi, or s xi - m (1 - U) dt f as released."""
+        if self.released is None:
+            return dt.sqrt() * self.diffusion(h, f, xi)
+        kick = self.diffusion(h, f, xi)
+        m = self.released.multiplicative
+        if m == 0:
+            return kick
+        if chance is None:
+            raise ValueError("Released multiplicative noise needs uniform numbers; pass chance=uniform(...).")
+        return kick + m * (chance - (0.5 if self.released.centred else 1.0)) * dt * f
+
+    def bias(self, f: State, dt: Tensor) -> State:
+        """Mean of the noise of one step: -(m / 2) dt f as released, else 0."""
+        if self.released is None or self.released.centred:
+            return torch.zeros_like(f)
+        return -0.5 * self.released.multiplicative * dt * f
+
+    def spread(self, h: State, f: State, dt: Tensor) -> Spread:
+        """N with N N^T = covariance of the noise of one step."""
+        if self.released is None:
+            root = dt.sqrt() if self.diffusion.coupling is not Coupling.SILENT else dt
+            if self.diffusion.diagonal:
+                return Spread(root * self.diffusion(h, f, torch.ones_like(h)), diagonal=True)
+            return Spread(root.unsqueeze(-1) * self.diffusion.matrix(h, f), diagonal=False)
+        factor = self.released.multiplicative / 12**0.5 * dt * f
+        if self.diffusion.diagonal or self.diffusion.coupling is Coupling.SILENT:
+            s = self.diffusion(h, f, torch.ones_like(h))
+            return Spread((s.square() + factor.square()).sqrt(), diagonal=True)
+        dense = self.diffusion.matrix(h, f).expand(*h.shape, -1)
+        return Spread(torch.cat((dense, torch.diag_embed(factor.expand_as(h))), dim=-1), diagonal=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Factor N of one step's noise covariance: (batch, units) if diagonal, else (batch, units, noises)."""
+
+    values: Tensor
+    diagonal: bool
+
+    def energy(self, S: Float[Tensor, "*more batch units units"]) -> Float[Tensor, "*more batch"]:
+        """tr(N^T S N)."""
+        if self.diagonal:
+            return (self.values.square() * S.diagonal(dim1=-2, dim2=-1)).sum(-1)
+        return (self.values * (S @ self.values)).sum((-2, -1))
+
+    def squared(self, covectors: Float[Tensor, "many batch units"]) -> Float[Tensor, " batch"]:
+        """||N^T L||_F^2, L given by its columns."""
+        if self.diagonal:
+            return (self.values * covectors).square().sum((0, -1))
+        return torch.einsum("bdr,kbd->kbr", self.values, covectors).square().sum((0, -1))
+
+    def apply(self, xi: Float[Tensor, "batch noises"]) -> Float[Tensor, "batch units"]:
+        """N xi."""
+        return self.values * xi if self.diagonal else (self.values @ xi.unsqueeze(-1)).squeeze(-1)
+
+    def covariance(self) -> Float[Tensor, "batch units units"]:
+        """N N^T."""
+        return torch.diag_embed(self.values.square()) if self.diagonal else self.values @ self.values.mT
+
+    @property
+    def noises(self) -> int:
+        return self.values.shape[-1]
