@@ -2,7 +2,7 @@ r"""Losses of a hidden state with what Theorem 1 needs: value, gradient, Hessian
 
 Cross entropy of z = V h + c with p = softmax(z):
 
-    grad l = V^T (p - e_y),    Hess l = V^T (diag p - p p^T) V = L L^T,    L = V^T B,    B = diag(s) - p s^T,  s = sqrt p
+    grad l = V^T (p - e_y),   Hess l = V^T (diag p - p p^T) V = L L^T,   L = V^T B,   B = diag(s) - p s^T,   s = sqrt p
 
 The paper's Section 5 asks for a Cholesky factor of Hess l. The Hessian has rank at most classes - 1, so a Cholesky
 routine fails on it; B is a root in closed form. s = exp(log_softmax / 2) has a finite gradient where p underflows.

@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from noisyrnn.sde import Coupling, Diffusion, Drift, Scheme, Silence, StateStep, Step, TanhDrift, euler_maruyama
+from noisyrnn.sde import Coupling, Diffusion, Drift, Scheme, Silence, StateStep, Step, euler_maruyama
 from noisyrnn.sde.pace import UniformFactor
 from noisyrnn.theory.loss import CrossEntropy
 from noisyrnn.types import Sequence, State
@@ -46,9 +46,10 @@ class Network:
     ``dt`` is anything that broadcasts to (batch, time, units): a number, one step a unit (units,), one an input
     (time, 1), or one a sample and input (batch, time, 1).
 
+    >>> from noisyrnn.sde import TanhDrift
     >>> drift = TanhDrift(A=-torch.eye(2), W=torch.eye(2), U=torch.ones(2, 1), b=torch.zeros(2))
     >>> Network(drift=drift, dt=0.5, V=torch.eye(2)).logits(torch.ones(1, 3, 1))
-    tensor([[0.9158, 0.9158]])
+    tensor([[0.7786, 0.7786]])
     """
 
     drift: Drift
@@ -118,6 +119,7 @@ class Network:
 
         Expanding about this network leaves an error of fourth order, about the noise-free one of second order.
 
+        >>> from noisyrnn.sde import TanhDrift
         >>> drift = TanhDrift(A=None, W=torch.eye(1), U=torch.ones(1, 1), b=torch.zeros(1))
         >>> Network(drift=drift, dt=0.5, released=Released(multiplicative=1.0)).centred().dt
         0.25
@@ -132,6 +134,12 @@ class Network:
             )
         centred = Released(multiplicative=abs(self.released.multiplicative / mean), centred=True)
         return replace(self, dt=self.dt * mean, released=centred)
+
+    def part(self, samples: slice) -> Network:
+        """The network as these samples of a batch see it: steps and starts of one a sample are cut to them."""
+        dt = self.dt[samples] if isinstance(self.dt, Tensor) and self.dt.ndim == 3 and len(self.dt) > 1 else self.dt
+        h0 = self.h0[samples] if self.h0 is not None and self.h0.ndim == 2 and len(self.h0) > 1 else self.h0
+        return replace(self, dt=dt, h0=h0)
 
     def start(self, x: Sequence) -> State:
         """h_0 for each sample of x."""

@@ -101,7 +101,7 @@ def regulariser(network: Network, x: Sequence, loss: Loss | Many[Loss | None], *
 
 
 def Q_as_printed(network: Network, x: Sequence, loss: Loss) -> Values:
-    """grad l . sum_k dt_{k-1} P_{M,k} tr(f''_{M-1} C_{M-1}): Theorem 1's Q as printed, which is not the second-order term.
+    """grad l . sum_k dt_{k-1} P_{M,k} tr(f''_{M-1} C_{M-1}): Theorem 1's Q as printed, which is wrong.
 
     The printed f_M is read as f_{M-1}: there is no input x_M.
 
