@@ -8,9 +8,10 @@ The supremum is convex in D, so the 2^d corners give it exactly (used for d <= 1
 time becomes a sum, and the induced infinity norm, whose supremum is exact row by row, is tried beside it.
 
 **Floating point.** A radius is computed in double precision from double copies of the weights. The rounding errors of
-the network's own evaluation (at x and at the perturbed input) are bounded to first order in the unit roundoff of
-``precision``, carried to the output by the same bounds, and taken off phi. The radius is then shrunk by 1e-9 for the
-rounding of the norms themselves. There is no directed rounding: that, and the first order, is what "sound" leaves open.
+the network's own evaluation are bounded step by step to first order in the unit roundoff of ``precision``, carried to
+the output by the adjoint at x, and taken off phi twice (for x and for the perturbed input). The radius is then shrunk
+by 1e-9 for the rounding of the norms themselves. There is no directed rounding: that, and the first order, is what
+"sound" leaves open.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from torch import Tensor
 
 from noisyrnn.sde import TanhDrift
 from noisyrnn.theory.jacobian import Trajectory, trajectory
-from noisyrnn.theory.margin import Labels, Norm, contrasts, gaps
+from noisyrnn.theory.margin import Labels, Norm, contrasts, gaps, slopes
 from noisyrnn.theory.network import Network
 from noisyrnn.types import Sequence
 
@@ -72,8 +73,7 @@ def global_certificate(
     phi = gaps(net.readout(path.h[-1]), y)
     contrast = contrasts(V, y)
     kick = drift.activation.lipschitz * _kicks(path.dt, drift.U, norm)
-    rounding = evaluation_error(path, precision)
-    gains, errors = [], []
+    gains = []
     chains: list[tuple[Tensor, float, Tensor]] = [(_spectral_gain(drift, path.dt), 2, kick)]
     if norm is Norm.LINF:
         row = (path.dt.abs().unsqueeze(-1) * drift.U.abs()).sum(-1).amax(-1) * drift.activation.lipschitz
@@ -84,11 +84,8 @@ def global_certificate(
         size = contrast.norm(p=2 if order == 2 else 1, dim=-1).mT
         reach = (ahead * into).norm(dim=0) if norm is Norm.L2 else (ahead * into).sum(0)
         gains.append(size * reach.unsqueeze(-1))
-        errors.append(size * (ahead * rounding.norm(p=order, dim=-1)).sum(0).unsqueeze(-1))
-    slack = readout_error(net, path, precision)
-    radii = torch.stack(
-        [((phi - error - slack) / gain).amin(-1) for gain, error in zip(gains, errors, strict=True)]
-    ).amax(0)
+    room = phi - evaluation_error(path, slopes(path, y)[1], precision)
+    radii = torch.stack([(room / gain).amin(-1) for gain in gains]).amax(0)
     return sealed(radii, phi, norm=norm, method="global", precision=precision)
 
 
@@ -124,25 +121,21 @@ def double(network: Network, x: Sequence) -> tuple[Network, TanhDrift, Tensor, T
     return net, exact, V, trajectory(net, x.detach().double())
 
 
-def evaluation_error(path: Trajectory, precision: torch.dtype) -> Float[Tensor, "time batch units"]:
-    """Rounding errors of each step, evaluated at x and at the perturbed input, to first order in the unit roundoff."""
-    drift = path.network.drift
-    if not isinstance(drift, TanhDrift):
-        raise ValueError(f"Rounding is bounded for TanhDrift only, got {type(drift).__name__}.")
+def evaluation_error(
+    path: Trajectory, covectors: Float[Tensor, "time classes batch units"], precision: torch.dtype
+) -> Float[Tensor, "batch classes"]:
+    """Rounding error of each logit gap, to first order in the unit roundoff: sum_m |lambda_{m+1}| . error of step m."""
+    drift, V, c = path.network.drift, path.network.V, path.network.c
+    if not isinstance(drift, TanhDrift) or V is None:
+        raise ValueError(f"Rounding is bounded for TanhDrift with a readout only, got {type(drift).__name__}.")
     h, x = path.h[:-1].abs(), path.x.transpose(0, 1).abs()
     inner = h @ drift.W.abs().mT + x @ drift.U.abs().mT + drift.b.abs()
     linear = 0.0 if drift.A is None else h @ drift.A.abs().mT
     z = drift.preactivation(path.h[:-1], path.u)
     terms = h + path.dt.abs() * (drift.activation.lipschitz * inner + linear + drift.activation(z).abs())
-    return _roundoff(precision, drift.units + drift.inputs) * terms
-
-
-def readout_error(network: Network, path: Trajectory, precision: torch.dtype) -> Float[Tensor, "batch 1"]:
-    """Rounding error of a logit difference."""
-    if network.V is None:
-        raise ValueError("This network has no readout; give Network(..., V=matrix).")
-    size = path.h[-1].abs() @ network.V.abs().mT + (0.0 if network.c is None else network.c.abs())
-    return 2 * _roundoff(precision, network.units) * size.amax(-1, keepdim=True)
+    carried = torch.einsum("mkbd,mbd->bk", covectors.abs(), terms)
+    last = path.h[-1].abs() @ V.abs().mT + (0.0 if c is None else c.abs())
+    return _roundoff(precision, drift.units + drift.inputs) * (carried + 2 * last.amax(-1, keepdim=True))
 
 
 def _roundoff(precision: torch.dtype, terms: int) -> float:

@@ -103,8 +103,8 @@ def continuous_regulariser(
     >>> from noisyrnn.theory.loss import OwnLoss
     >>> from noisyrnn.theory.problems import geometric_brownian_motion
     >>> now = torch.full((1, 1), 1.2, dtype=torch.float64)
-    >>> result = continuous_regulariser(geometric_brownian_motion(0.3, 0.8), OwnLoss(lambda h: h.sum()), now, T=1.5, steps=32)
-    >>> result.total.item()
+    >>> gbm, mean = geometric_brownian_motion(0.3, 0.8), OwnLoss(lambda h: h.sum())
+    >>> continuous_regulariser(gbm, mean, now, T=1.5, steps=32).total.item()
     0.0
     """
     return _assembled(moments(sde, h0, x, T=T, steps=steps), loss)

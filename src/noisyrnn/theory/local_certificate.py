@@ -27,7 +27,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from noisyrnn.sde import TanhDrift
-from noisyrnn.theory.certificate import Certificate, double, evaluation_error, readout_error, sealed
+from noisyrnn.theory.certificate import Certificate, double, evaluation_error, sealed
 from noisyrnn.theory.jacobian import Tangent, Trajectory
 from noisyrnn.theory.margin import Labels, Norm, gaps, slopes
 from noisyrnn.theory.network import Network
@@ -109,8 +109,7 @@ def _certificate(
             net, drift, _, path = double(network.part(slice(start, start + chunk)), part)
             phi = gaps(net.readout(path.h[-1]), labels)
             slope, covectors = slopes(path, labels)
-            rounding = (covectors.abs() * evaluation_error(path, precision).unsqueeze(1)).sum((0, -1)).mT
-            room = phi - rounding - readout_error(net, path, precision)
+            room = phi - evaluation_error(path, covectors, precision)
             local = recursion(path, drift, norm)
             radii.append(_widest(local, room, norm.dual(slope).mT, covectors.abs(), tolerance))
             all_gaps.append(phi)

@@ -149,8 +149,14 @@ class Network:
 
     def steps(self, x: Sequence) -> Float[Tensor, "time batch units"]:
         """dt for each step, sample and unit, time first."""
+        return self._spread_out(torch.as_tensor(self.dt, dtype=x.dtype, device=x.device), x)
+
+    def root_steps(self, x: Sequence) -> Float[Tensor, "time batch units"]:
+        """sqrt(dt) in the same shape, each distinct root taken once."""
+        return self._spread_out(torch.as_tensor(self.dt, dtype=x.dtype, device=x.device).sqrt(), x)
+
+    def _spread_out(self, dt: Tensor, x: Sequence) -> Tensor:
         batch, time, _ = x.shape
-        dt = torch.as_tensor(self.dt, dtype=x.dtype, device=x.device)
         try:
             return dt.broadcast_to(batch, time, self.units).transpose(0, 1)
         except RuntimeError:

@@ -11,18 +11,18 @@ add variance. The spread of one probe's R is of the size of R itself; batches an
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from noisyrnn.sde import Drift, TanhDrift
+from noisyrnn.sde import Coupling, Drift, TanhDrift
 from noisyrnn.theory.jacobian import jacobian, second_variation
 from noisyrnn.theory.loss import Loss
 from noisyrnn.theory.network import Network
 from noisyrnn.theory.regulariser import Regulariser, regulariser
-from noisyrnn.types import Drive, Sequence, State
+from noisyrnn.types import Drive, Sequence
 
 
 def probe(
@@ -39,33 +39,32 @@ def probe(
     if probes < 1:
         raise ValueError(f"A probe estimate needs at least 1 probe, got {probes}.")
     drift = network.drift
-    advance = partial(_closed, drift) if isinstance(drift, TanhDrift) else partial(_automatic, drift)
-    u, dt = network.drift.encode(x).unbind(1), network.steps(x)
-    batch, units = x.shape[0], network.units
-    zeros = x.new_zeros(probes * batch, units)
-    h, v, w = network.start(x), zeros, zeros
-    mean = None if network.released is None or network.released.centred else torch.zeros_like(h)
-    for m in range(x.shape[1]):
-        f, v_slope, w_slope, shift_slope = advance(h, u[m], v, w if Q else None, mean)
-        spread = network.spread(h, f, dt[m])
-        signs = torch.randint(0, 2, (probes, batch, spread.noises), generator=generator, device=x.device)
-        xi = (2 * signs - 1).to(x.dtype)
-        kick = spread.values * xi if spread.diagonal else torch.einsum("bdr,pbr->pbd", spread.values, xi)
-        step = dt[m] if probes == 1 else dt[m].repeat(probes, 1)
-        v = torch.addcmul(v, step, v_slope) + kick.flatten(0, 1)
-        if w_slope is not None:
-            w = torch.addcmul(w, step, w_slope)
-        if mean is not None and shift_slope is not None:
-            mean = mean + dt[m] * shift_slope + network.bias(f, dt[m])
-        h = torch.addcmul(h, dt[m], f)
-    slope = loss.gradient(h)
-    by_probe = v.reshape(probes, batch, units)
+    biased = network.released is not None and not network.released.centred
+    rate = _closed(drift) if isinstance(drift, TanhDrift) else _automatic(drift)
+    kick = _kick(network, x, generator, probes)
+    h = network.start(x).unsqueeze(0)
+    # (probe, sample, unit): the probes u, their second variations w (with Q), the mean shift (of released noise).
+    v = h.new_zeros(probes, *h.shape[1:])
+    w = torch.zeros_like(v) if Q else None
+    shift = torch.zeros_like(h) if biased else None
+    steps = network.steps(x).unbind(0)
+    for m, u in enumerate(drift.encode(x).unbind(1)):
+        dt = steps[m]
+        f, v_rate, w_rate, shift_rate = rate(h, u, v, w, shift)
+        v = torch.addcmul(v, dt, v_rate) + kick(m, h, f)
+        if w is not None and w_rate is not None:
+            w = torch.addcmul(w, dt, w_rate)
+        if shift is not None and shift_rate is not None:
+            shift = torch.addcmul(shift, dt, shift_rate) + network.bias(f, dt)
+        h = torch.addcmul(h, dt, f)
+    end = h[0]
+    slope = loss.gradient(end)
     return Regulariser(
-        loss=loss.value(h),
-        Q=(slope * w.reshape(probes, batch, units)).sum(-1).mean(0) if Q else None,
-        R=torch.stack([loss.form(h, one) for one in by_probe]).mean(0),
-        variance=(slope * by_probe).sum(-1).square().mean(0),
-        bias=x.new_zeros(batch) if mean is None else (slope * mean).sum(-1),
+        loss=loss.value(end),
+        Q=None if w is None else (slope * w).sum(-1).mean(0),
+        R=torch.stack([loss.form(end, one) for one in v]).mean(0),
+        variance=(slope * v).sum(-1).square().mean(0),
+        bias=x.new_zeros(x.shape[0]) if shift is None else (slope * shift[0]).sum(-1),
     )
 
 
@@ -96,45 +95,73 @@ def explicit_loss(
     return probe(network, x, loss, generator=generator, probes=probes, Q=Q).expected_loss(epsilon)
 
 
-Wide = Float[Tensor, "copies units"]
-Slopes = tuple[Tensor, Tensor, Tensor | None, Tensor | None]
+Rows = Float[Tensor, "rows batch units"]
+Rates = tuple[Tensor, Tensor, Tensor | None, Tensor | None]
 
 
-def _closed(drift: TanhDrift, h: State, u: Drive, v: Wide, w: Wide | None, mean: State | None) -> Slopes:
-    """f, f' v, f' w + f''[v, v], f' mean, with one multiplication by W (and one by A) for all."""
-    parts = [part for part in (h, v, w, mean) if part is not None]
-    sizes = [part.shape[0] for part in parts]
-    stack = torch.cat(parts)
-    recurrent = list((stack @ drift.W.mT).split(sizes))
-    linear: list[Tensor | float] = [0.0] * len(parts)
-    if drift.A is not None:
-        linear = list((stack @ drift.A.mT).split(sizes))
-    copies = v.shape[0] // h.shape[0]
-    z = recurrent[0] + u
-    slope = drift.activation.slope(z)
-    f = drift.activation(z) + linear[0]
-    wide = slope if copies == 1 else slope.repeat(copies, 1)
-    v_slope = wide * recurrent[1] + linear[1]
-    w_slope = shift = None
-    if w is not None:
-        bent = drift.activation.second_derivative(z)
-        bent = bent if copies == 1 else bent.repeat(copies, 1)
-        w_slope = torch.addcmul(wide * recurrent[2] + linear[2], bent, recurrent[1].square())
-    if mean is not None:
-        shift = slope * recurrent[-1] + linear[-1]
-    return f, v_slope, w_slope, shift
+def _closed(drift: TanhDrift) -> Callable[..., Rates]:
+    """f, f' v, f' w + f''[v, v] and f' shift, with one product by W (and one by A) for all of them."""
+    W, A = drift.W.mT, None if drift.A is None else drift.A.mT
+    activation = drift.activation
+
+    def rate(h: Rows, u: Drive, v: Rows, w: Rows | None, shift: Rows | None) -> Rates:
+        parts = [part for part in (h, v, w, shift) if part is not None]
+        sizes = [len(part) for part in parts]
+        stack = torch.cat(parts)
+        recurrent = (stack @ W).split(sizes)
+        linear = recurrent if A is None else (stack @ A).split(sizes)
+        z = recurrent[0] + u
+        if activation.value is torch.tanh:
+            # One tanh in place of three: this loop is what training waits for.
+            value = torch.tanh(z)
+            slope = 1 - value.square()
+        else:
+            value, slope = activation(z), activation.slope(z)
+
+        def pushed(k: int) -> Tensor:
+            return slope * recurrent[k] if A is None else torch.addcmul(linear[k], slope, recurrent[k])
+
+        f = value if A is None else linear[0] + value
+        w_rate = None
+        if w is not None:
+            bent = -2 * value * slope if activation.value is torch.tanh else activation.second_derivative(z)
+            w_rate = torch.addcmul(pushed(2), bent, recurrent[1].square())
+        return f, pushed(1), w_rate, None if shift is None else pushed(len(parts) - 1)
+
+    return rate
 
 
-def _automatic(drift: Drift, h: State, u: Drive, v: Wide, w: Wide | None, mean: State | None) -> Slopes:
+def _automatic(drift: Drift) -> Callable[..., Rates]:
     """The same for any drift."""
-    copies = v.shape[0] // h.shape[0]
-    J = jacobian(drift, h, u)
-    wide = J.repeat(copies, 1, 1)
-    v_slope = (wide @ v.unsqueeze(-1)).squeeze(-1)
-    w_slope = shift = None
-    if w is not None:
-        bent = second_variation(drift, h.repeat(copies, 1), u.repeat(copies, 1), v)
-        w_slope = (wide @ w.unsqueeze(-1)).squeeze(-1) + bent
-    if mean is not None:
-        shift = (J @ mean.unsqueeze(-1)).squeeze(-1)
-    return drift(h, u), v_slope, w_slope, shift
+
+    def rate(h: Rows, u: Drive, v: Rows, w: Rows | None, shift: Rows | None) -> Rates:
+        J = jacobian(drift, h[0], u)
+
+        def pushed(vectors: Tensor) -> Tensor:
+            return torch.einsum("bij,kbj->kbi", J, vectors)
+
+        w_rate = None
+        if w is not None:
+            w_rate = pushed(w) + torch.stack([second_variation(drift, h[0], u, one) for one in v])
+        return drift(h[0], u).unsqueeze(0), pushed(v), w_rate, None if shift is None else pushed(shift)
+
+    return rate
+
+
+def _kick(network: Network, x: Sequence, generator: torch.Generator, probes: int) -> Callable[..., Rows]:
+    """N xi at each step, xi = +-1: a fresh set of signs for each step, probe and sample."""
+
+    def signs(count: int) -> tuple[Tensor, ...]:
+        shape = (x.shape[1], probes, x.shape[0], count)
+        drawn = torch.randint(0, 2, shape, generator=generator, dtype=x.dtype, device=generator.device)
+        return (2 * drawn - 1).to(x.device).unbind(0)
+
+    diffusion, released = network.diffusion, network.released
+    xi, steps = signs(diffusion.noises(network.units)), network.steps(x)
+    if released is None:
+        roots = steps.unbind(0) if diffusion.coupling is Coupling.SILENT else network.root_steps(x).unbind(0)
+        return lambda m, h, f: roots[m] * diffusion(h.expand(probes, -1, -1), f.expand(probes, -1, -1), xi[m])
+    more, factor = signs(network.units), released.multiplicative / 12**0.5
+    return lambda m, h, f: (
+        diffusion(h.expand(probes, -1, -1), f.expand(probes, -1, -1), xi[m]) + factor * steps[m] * f * more[m]
+    )
