@@ -22,7 +22,10 @@ from torch.func import jvp
 from noisyrnn.theory.jacobian import Tangent, second_variation, trajectory
 from noisyrnn.theory.loss import Loss
 from noisyrnn.theory.network import Network
-from noisyrnn.types import Path, Sequence
+from noisyrnn.types import Sequence
+
+Noises = Float[Tensor, "steps batch noises"]
+"""A noise path, time first, as :func:`noisyrnn.sde.draw` gives it."""
 
 States = Float[Tensor, "batch states units"]
 
@@ -40,7 +43,9 @@ class Expansion:
         return self.h0 + epsilon * self.h1 + epsilon**2 * self.h2
 
 
-def expansion(network: Network, x: Sequence, xi: Path, chance: Path | None = None) -> Expansion:
+def expansion(
+    network: Network, x: Sequence, xi: Noises, chance: Float[Tensor, "steps batch units"] | None = None
+) -> Expansion:
     """h^(0), h^(1), h^(2) along the noise path ``xi`` (time, batch, noises).
 
     Released noise takes its uniform numbers from ``chance``, of the same shape as the state.
@@ -71,7 +76,12 @@ def expansion(network: Network, x: Sequence, xi: Path, chance: Path | None = Non
 
 
 def noisy_states(
-    network: Network, x: Sequence, xi: Path, chance: Path | None = None, *, epsilon: float = 1.0
+    network: Network,
+    x: Sequence,
+    xi: Noises,
+    chance: Float[Tensor, "steps batch units"] | None = None,
+    *,
+    epsilon: float = 1.0,
 ) -> States:
     """h_0 .. h_M of the network with noise eps n along one path: what the expansion expands.
 
@@ -91,7 +101,14 @@ def noisy_states(
     return torch.stack(states, 1)
 
 
-def remainder(network: Network, x: Sequence, xi: Path, chance: Path | None = None, *, epsilon: float) -> States:
+def remainder(
+    network: Network,
+    x: Sequence,
+    xi: Noises,
+    chance: Float[Tensor, "steps batch units"] | None = None,
+    *,
+    epsilon: float,
+) -> States:
     """r = (h - h^(0) - eps h^(1) - eps^2 h^(2)) / eps^3: bounded as eps -> 0, for each path.
 
     >>> from noisyrnn.theory.problems import reference

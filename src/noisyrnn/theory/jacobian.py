@@ -115,10 +115,13 @@ class Tangent:
             z = self.drift.preactivation(path.h[:-1], path.u)
             self.slopes = self.drift.activation.slope(z)
             self.stepped = path.dt * self.slopes
+        else:
+            # One call of automatic differentiation for the whole path, not one a step.
+            self.jacobians = jacobian(self.drift, path.h[:-1], path.u)
 
     def matrix(self, m: int) -> Float[Tensor, "batch units units"]:
         """J_m."""
-        f_slope = jacobian(self.drift, self.path.h[m], self.path.u[m])
+        f_slope = jacobian(self.drift, self.path.h[m], self.path.u[m]) if self.closed else self.jacobians[m]
         identity = torch.eye(f_slope.shape[-1], dtype=f_slope.dtype, device=f_slope.device)
         return identity + self.path.dt[m].unsqueeze(-1) * f_slope
 

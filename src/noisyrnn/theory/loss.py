@@ -22,6 +22,8 @@ from torch.func import grad, hessian, vmap
 from noisyrnn.types import State
 
 Values = Float[Tensor, " batch"]
+Directions = Float[Tensor, "*many batch units"]
+Forms = Float[Tensor, "*many batch"]
 
 
 class Loss(ABC):
@@ -40,9 +42,9 @@ class Loss(ABC):
         """Columns of L, L L^T = Hess l."""
         return None
 
-    def form(self, h: State, v: State) -> Values:
-        """v^T Hess l v."""
-        return torch.einsum("bi,bij,bj->b", v, self.hessian(h), v)
+    def form(self, h: Float[Tensor, "batch units"], v: Directions) -> Forms:
+        """v^T Hess l v, for one or many directions a sample."""
+        return torch.einsum("...bi,bij,...bj->...b", v, self.hessian(h), v)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,7 +83,7 @@ class CrossEntropy(Loss):
         L = self.root(h)
         return torch.einsum("kbi,kbj->bij", L, L)
 
-    def form(self, h: State, v: State) -> Values:
+    def form(self, h: Float[Tensor, "batch units"], v: Directions) -> Forms:
         p, a = self._log_p(h).exp(), v @ self.V.mT
         return (p * (a - (p * a).sum(-1, keepdim=True)).square()).sum(-1)
 
@@ -110,7 +112,7 @@ class SquaredError(Loss):
     def hessian(self, h: State) -> Float[Tensor, "batch units units"]:
         return (self.V.mT @ self.V).expand(h.shape[0], -1, -1)
 
-    def form(self, h: State, v: State) -> Values:
+    def form(self, h: Float[Tensor, "batch units"], v: Directions) -> Forms:
         return (v @ self.V.mT).square().sum(-1)
 
 

@@ -62,7 +62,7 @@ def probe(
     return Regulariser(
         loss=loss.value(end),
         Q=None if w is None else (slope * w).sum(-1).mean(0),
-        R=torch.stack([loss.form(end, one) for one in v]).mean(0),
+        R=loss.form(end, v).mean(0),
         variance=(slope * v).sum(-1).square().mean(0),
         bias=x.new_zeros(x.shape[0]) if shift is None else (slope * shift[0]).sum(-1),
     )
@@ -95,7 +95,8 @@ def explicit_loss(
     return probe(network, x, loss, generator=generator, probes=probes, Q=Q).expected_loss(epsilon)
 
 
-Rows = Float[Tensor, "rows batch units"]
+One = Float[Tensor, "1 batch units"]
+Each = Float[Tensor, "probes batch units"]
 Rates = tuple[Tensor, Tensor, Tensor | None, Tensor | None]
 
 
@@ -104,7 +105,7 @@ def _closed(drift: TanhDrift) -> Callable[..., Rates]:
     W, A = drift.W.mT, None if drift.A is None else drift.A.mT
     activation = drift.activation
 
-    def rate(h: Rows, u: Drive, v: Rows, w: Rows | None, shift: Rows | None) -> Rates:
+    def rate(h: One, u: Drive, v: Each, w: Each | None, shift: One | None) -> Rates:
         parts = [part for part in (h, v, w, shift) if part is not None]
         sizes = [len(part) for part in parts]
         stack = torch.cat(parts)
@@ -134,7 +135,7 @@ def _closed(drift: TanhDrift) -> Callable[..., Rates]:
 def _automatic(drift: Drift) -> Callable[..., Rates]:
     """The same for any drift."""
 
-    def rate(h: Rows, u: Drive, v: Rows, w: Rows | None, shift: Rows | None) -> Rates:
+    def rate(h: One, u: Drive, v: Each, w: Each | None, shift: One | None) -> Rates:
         J = jacobian(drift, h[0], u)
 
         def pushed(vectors: Tensor) -> Tensor:
@@ -142,13 +143,13 @@ def _automatic(drift: Drift) -> Callable[..., Rates]:
 
         w_rate = None
         if w is not None:
-            w_rate = pushed(w) + torch.stack([second_variation(drift, h[0], u, one) for one in v])
+            w_rate = pushed(w) + second_variation(drift, h.expand_as(v), u.expand(len(v), *u.shape), v)
         return drift(h[0], u).unsqueeze(0), pushed(v), w_rate, None if shift is None else pushed(shift)
 
     return rate
 
 
-def _kick(network: Network, x: Sequence, generator: torch.Generator, probes: int) -> Callable[..., Rows]:
+def _kick(network: Network, x: Sequence, generator: torch.Generator, probes: int) -> Callable[..., Each]:
     """N xi at each step, xi = +-1: a fresh set of signs for each step, probe and sample."""
 
     def signs(count: int) -> tuple[Tensor, ...]:

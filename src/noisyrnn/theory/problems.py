@@ -125,5 +125,46 @@ def two_classes() -> Problem:
     return Problem(network, 0.1 * one.unsqueeze(0), torch.tensor([0]))
 
 
+def random_problem(
+    generator: torch.Generator,
+    *,
+    units: int = 4,
+    inputs: int = 2,
+    classes: int = 3,
+    steps: int = 6,
+    samples: int = 5,
+    dt: float | Tensor = 0.2,
+    diffusion: Diffusion | None = None,
+    activation: Activation = TANH,
+) -> Problem:
+    """A Lipschitz RNN with Gaussian matrices on Gaussian inputs, labelled by its own answer: every margin is positive.
+
+    >>> P = random_problem(torch.Generator().manual_seed(0))
+    >>> bool((P.network.logits(P.x).argmax(-1) == P.y).all())
+    True
+    """
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    drift = TanhDrift(
+        A=normal(units, units) / units**0.5 - torch.eye(units, dtype=torch.float64),
+        W=1.2 * normal(units, units) / units**0.5,
+        U=normal(units, inputs),
+        b=0.3 * normal(units),
+        activation=activation,
+    )
+    network = Network(
+        drift=drift,
+        dt=dt,
+        diffusion=DriftNoise() if diffusion is None else diffusion,
+        V=normal(classes, units),
+        c=0.1 * normal(classes),
+        h0=0.2 * normal(units),
+    )
+    x = normal(samples, steps, inputs)
+    return Problem(network, x, network.logits(x).argmax(-1))
+
+
 def _double(number: float) -> Tensor:
     return torch.tensor(number, dtype=torch.float64)
