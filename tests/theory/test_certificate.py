@@ -77,12 +77,10 @@ def attack_radius(network, x, y, norm, generator):
 
 
 def trained(generator, weight_decay):
-    """A Lipschitz RNN that tells which of three frequencies its input has."""
-    time = torch.arange(16, dtype=torch.float64)
-    y = torch.randint(3, (120,), generator=generator)
-    phase = 6 * torch.rand(120, 1, generator=generator, dtype=torch.float64)
-    noise = 0.1 * torch.randn(120, 16, generator=generator, dtype=torch.float64)
-    x = (torch.sin((0.3 + 0.5 * y[:, None]) * time + phase) + noise).unsqueeze(-1)
+    """A Lipschitz RNN that tells whether its noisy input wavers about -1, 0 or 1."""
+    y = torch.randint(3, (150,), generator=generator)
+    noise = torch.randn(150, 16, 1, generator=generator, dtype=torch.float64)
+    x = (y - 1).reshape(-1, 1, 1) + 0.5 * noise
     shapes = ((6, 6), (6, 6), (6, 1), (6,), (3, 6), (3,))
     parameters = [
         (0.5 * torch.randn(*shape, generator=generator, dtype=torch.float64)).requires_grad_() for shape in shapes
@@ -112,7 +110,7 @@ def problems():
         by_unit = 0.05 + 0.3 * torch.rand(5, generator=generator, dtype=torch.float64)
         by_unit[0] *= -1 if seed % 4 == 1 else 1  # released networks may learn negative steps
         yield random_problem(
-            generator, units=5, steps=10, samples=50, inputs=1 + seed % 2, activation=activation(name),
+            generator, units=5, steps=10, samples=75, inputs=1 + seed % 2, activation=activation(name),
             dt=by_unit if seed % 2 else 0.15,
         )  # fmt: skip
     for weight_decay in (1e-3, 1e-2):
@@ -131,16 +129,14 @@ def test_no_certificate_exceeds_an_attack(attacked, certificate, norm, record_pr
     generator = torch.Generator().manual_seed(1)
     pairs, ratios = 0, []
     for P, radii in attacked:
-        certified = certificate(P.network, P.x, P.y, norm=norm, tolerance=1e-4) if (
-            certificate is not global_certificate
-        ) else certificate(P.network, P.x, P.y, norm=norm)  # fmt: skip
+        certified = certificate(P.network, P.x, P.y, norm=norm)
         assert bool((certified.radius > 0).all())
         assert bool((certified.radius < radii[norm]).all())
         assert not bool(pgd(P.network, P.x, P.y, certified.radius, norm, generator=generator).any())
         found = radii[norm].isfinite()
         ratios.append((certified.radius / radii[norm])[found])
         pairs += len(P.x)
-    assert pairs >= 750
+    assert pairs >= 1000
     mean = torch.cat(ratios).mean().item()
     record_property("mean certified / PGD radius", mean)
     print(f"{certificate.__name__} {norm.value}: {pairs} pairs, mean certified / PGD radius {mean:.3f}")
@@ -151,9 +147,9 @@ def test_reference_radii():
     P = reference(label=2)
     shrunk = 1 - SHRINK
     glob = global_certificate(P.network, P.x, P.y).radius.item()
-    assert glob == pytest.approx(0.5454988098133888 * shrunk, rel=1e-11)
+    assert glob == pytest.approx(0.5454988098133888 * shrunk, rel=1e-9)
     sharp = adjoint_certificate(P.network, P.x, P.y, tolerance=1e-12).radius.item()
-    assert sharp == pytest.approx(0.6868211635806876 * shrunk, rel=1e-11)
+    assert sharp == pytest.approx(0.6868211635806876 * shrunk, rel=1e-9)
     assert glob < ball_certificate(P.network, P.x, P.y).radius.item() < sharp < 1.43165
 
 
@@ -199,13 +195,14 @@ def test_misclassified_samples_have_radius_zero_and_lower_precision_costs_radius
 
 
 def test_a_radius_is_reported_however_small():
-    """An expanding network of 150 steps: the ball's radius is tiny, and still positive."""
-    P = random_problem(torch.Generator().manual_seed(6), units=3, steps=150, samples=2)
-    drift = TanhDrift(P.network.drift.A + 1.2 * torch.eye(3), P.network.drift.W, P.network.drift.U, P.network.drift.b)
-    network = replace(P.network, drift=drift)
-    result = ball_certificate(network, P.x, network.logits(P.x).argmax(-1))
-    assert bool((result.radius > 0).all())
-    assert bool((result.radius < 1e-3).all())
+    """A chaotic network: the radius is tiny, and still positive."""
+    P = random_problem(
+        torch.Generator().manual_seed(6), units=3, steps=60, samples=2, dt=0.8, activation=activation("sin")
+    )
+    for certificate in (global_certificate, ball_certificate):
+        radius = certificate(P.network, P.x, P.y).radius
+        assert bool((radius > 0).all())
+        assert bool((radius < 1e-3).all())
 
 
 def test_what_cannot_be_certified_is_refused():

@@ -155,7 +155,7 @@ def margin_estimate(
     network: Network,
     x: Sequence,
     y: Labels,
-    hull: Sequence,
+    hull: Float[Tensor, "others time features"],
     *,
     generator: torch.Generator,
     combinations: int = 100,

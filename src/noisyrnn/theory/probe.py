@@ -143,7 +143,7 @@ def _automatic(drift: Drift) -> Callable[..., Rates]:
 
         w_rate = None
         if w is not None:
-            w_rate = pushed(w) + second_variation(drift, h.expand_as(v), u.expand(len(v), *u.shape), v)
+            w_rate = pushed(w) + second_variation(drift, h.repeat(len(v), 1, 1), u.repeat(len(v), 1, 1), v)
         return drift(h[0], u).unsqueeze(0), pushed(v), w_rate, None if shift is None else pushed(shift)
 
     return rate
