@@ -16,6 +16,9 @@ from torch import Tensor, nn
 from noisyrnn.sde.drift import hold
 from noisyrnn.types import Noise, State
 
+Strength = float | Tensor
+"""How strong a noise is: a number, one for each unit, or a Parameter that is learned."""
+
 
 class Coupling(Flag):
     """How g depends on the state; a scheme says which couplings it handles, joined by ``|``."""
@@ -99,26 +102,24 @@ class DriftNoise(Diffusion):
     """
 
     diagonal = True
-    additive: Tensor
-    multiplicative: Tensor
+    additive: Strength
+    multiplicative: Strength
 
-    def __init__(
-        self, additive: float | Tensor = 0.0, multiplicative: float | Tensor = 0.0, *, epsilon: float = 1.0
-    ) -> None:
+    def __init__(self, additive: Strength = 0.0, multiplicative: Strength = 0.0, *, epsilon: float = 1.0) -> None:
         super().__init__()
         if epsilon < 0:
             raise ValueError(f"Noise level epsilon must be at least 0, got {epsilon}.")
         self.epsilon = epsilon
         self.coupling = _level_coupling(additive, multiplicative, epsilon)
-        _strength(self, "additive", additive)
-        _strength(self, "multiplicative", multiplicative)
+        _hold_strength(self, "additive", additive)
+        _hold_strength(self, "multiplicative", multiplicative)
 
     def forward(self, h: State, f: State, xi: Noise) -> State:
         return self.epsilon * (self.additive + self.multiplicative * f) * xi
 
     def lipschitz(self, drift: float) -> float:
         """eps sigma_2 L_f, because ||diag f - diag f'||_F = ||f - f'||."""
-        return self.epsilon * float(self.multiplicative.detach().abs().max()) * drift
+        return self.epsilon * _largest(self.multiplicative) * drift
 
 
 class AdditiveNoise(DriftNoise):
@@ -128,7 +129,7 @@ class AdditiveNoise(DriftNoise):
     tensor([[0.1000]])
     """
 
-    def __init__(self, sigma: float | Tensor) -> None:
+    def __init__(self, sigma: Strength) -> None:
         super().__init__(additive=sigma)
 
 
@@ -137,17 +138,17 @@ class StateNoise(Diffusion):
 
     coupling = Coupling.DIAGONAL
     diagonal = True
-    sigma: Tensor
+    sigma: Strength
 
-    def __init__(self, sigma: float | Tensor) -> None:
+    def __init__(self, sigma: Strength) -> None:
         super().__init__()
-        _strength(self, "sigma", sigma)
+        _hold_strength(self, "sigma", sigma)
 
     def forward(self, h: State, f: State, xi: Noise) -> State:
         return self.sigma * h * xi
 
     def lipschitz(self, drift: float) -> float:
-        return float(self.sigma.detach().abs().max())
+        return _largest(self.sigma)
 
 
 class CommonNoise(StateNoise):
@@ -190,19 +191,26 @@ class DenseNoise(Diffusion):
         return 0.0
 
 
-def _strength(module: nn.Module, name: str, value: float | Tensor) -> None:
+def _hold_strength(module: nn.Module, name: str, value: Strength) -> None:
     if isinstance(value, nn.Parameter):
         module.register_parameter(name, value)
         return
-    tensor = torch.as_tensor(value, dtype=None if isinstance(value, Tensor) else torch.get_default_dtype())
+    tensor = torch.as_tensor(value)
     if not bool(torch.isfinite(tensor).all()) or bool((tensor < 0).any()):
         raise ValueError(f"Noise strength {name} must be finite and at least 0, got {value}.")
-    # A setting, not something learned: it must not travel in a state_dict and overrule another model's setting.
-    module.register_buffer(name, tensor, persistent=False)
+    if isinstance(value, Tensor):
+        # A setting, not something learned: it must not travel in a state_dict and overrule another model's setting.
+        module.register_buffer(name, value, persistent=False)
+    else:
+        setattr(module, name, float(value))
 
 
-def _level_coupling(additive: float | Tensor, multiplicative: float | Tensor, epsilon: float) -> Coupling:
-    def present(value: float | Tensor) -> bool:
+def _largest(strength: Strength) -> float:
+    return float(torch.as_tensor(strength).detach().abs().max())
+
+
+def _level_coupling(additive: Strength, multiplicative: Strength, epsilon: float) -> Coupling:
+    def present(value: Strength) -> bool:
         return epsilon > 0 and (isinstance(value, nn.Parameter) or bool((torch.as_tensor(value) != 0).any()))
 
     if present(multiplicative):

@@ -29,8 +29,11 @@ class Pace(ABC):
 
     vanishes: ClassVar[bool] = False
     """Whether d -> 1 as dt -> 0."""
-    chance: ClassVar[bool] = False
-    """Whether d is random: then it gets one uniform number a unit."""
+
+    @property
+    def chance(self) -> bool:
+        """Whether d is random: then it gets one uniform number a unit."""
+        return False
 
     @abstractmethod
     def __call__(self, h: State, f: State, dt: StepSize, chance: Tensor | None) -> Tensor: ...
@@ -84,10 +87,13 @@ class Dropout(Pace):
     """
 
     p: float
-    chance: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _probability(self.p)
+
+    @property
+    def chance(self) -> bool:
+        return self.p > 0
 
     def __call__(self, h: State, f: State, dt: StepSize, chance: Tensor | None) -> Tensor:
         return torch.ones_like(h) if chance is None else (chance >= self.p).to(h.dtype) / (1 - self.p)
@@ -98,10 +104,13 @@ class StochasticDepth(Pace):
     """d = keep / (1 - p), keep ~ Bernoulli(1 - p) for the whole step of a sample: stochastic depth."""
 
     p: float
-    chance: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _probability(self.p)
+
+    @property
+    def chance(self) -> bool:
+        return self.p > 0
 
     def __call__(self, h: State, f: State, dt: StepSize, chance: Tensor | None) -> Tensor:
         return torch.ones_like(h) if chance is None else (chance[..., :1] >= self.p).to(h.dtype) / (1 - self.p)
@@ -112,11 +121,14 @@ class UniformFactor(Pace):
     """d = 1 - m + m U, U uniform on [0, 1) for each unit: the released multiplicative noise, of mean 1 - m / 2."""
 
     multiplicative: float
-    chance: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.multiplicative < float("inf"):
             raise ValueError(f"Multiplicative noise must be finite and at least 0, got {self.multiplicative}.")
+
+    @property
+    def chance(self) -> bool:
+        return self.multiplicative > 0
 
     def __call__(self, h: State, f: State, dt: StepSize, chance: Tensor | None) -> Tensor:
         return torch.ones_like(h) if chance is None else 1 - self.multiplicative + self.multiplicative * chance

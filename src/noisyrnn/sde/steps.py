@@ -32,18 +32,17 @@ class ConstantStep(Step):
     """
 
     positive = True
-    dt: Tensor
 
     def __init__(self, dt: float) -> None:
         super().__init__()
-        self.length = positive_number("dt", dt)
-        self.register_buffer("dt", torch.tensor(dt), persistent=False)
+        # A number, not a buffer: a network converted to double precision gets 0.1, not the single-precision 0.1.
+        self.dt = positive_number("dt", dt)
 
     def forward(self, h: State, f: Callable[[], State]) -> StepSize:
-        return self.dt
+        return torch.full((), self.dt, dtype=h.dtype, device=h.device)
 
     def extra_repr(self) -> str:
-        return f"dt={self.length}"
+        return f"dt={self.dt}"
 
 
 class LearnedStep(Step):

@@ -1,0 +1,143 @@
+// The input of a recurrence, u = U x + b or given, and its gradients; shared by all models.
+#pragma once
+
+#include "gemm.hpp"
+#include "problem.hpp"
+
+namespace noisyrnn {
+namespace NOISYRNN_ISA {
+
+// Lanes from column j of a row of `units` numbers; zero beyond its end.
+template <class T>
+NOISYRNN_INLINE Vec<T> row_load(const T* row, std::int64_t j, std::int64_t units, bool whole) {
+    return whole ? load<Vec<T>>(row + j) : load_first<Vec<T>>(row + j, static_cast<int>(units - j));
+}
+
+template <class T>
+NOISYRNN_INLINE void row_store(T* row, std::int64_t j, Vec<T> v, std::int64_t units, bool whole) {
+    if (whole)
+        store(row + j, v);
+    else
+        store_first(row + j, v, static_cast<int>(units - j));
+}
+
+template <class T>
+class Drive {
+public:
+    Drive(const Input<T>& input, const Size& size)
+        : input_(input), size_(size), width_(padded(size.units)), packed_((size.inputs + 1) * width_) {
+        T* to = packed_.zeroed((size.inputs + 1) * width_);
+        for (std::int64_t j = 0; j < size.units && input.drive == nullptr; ++j) {
+            to[j] = input.b != nullptr ? input.b[j] : T(0);
+            for (std::int64_t i = 0; i < size.inputs; ++i) to[(i + 1) * width_ + j] = input.U[j * size.inputs + i];
+        }
+    }
+
+    // Rows of u for the sixteen units of a block: in `room`, or where they already are.
+    struct Rows {
+        const T* first;
+        std::int64_t stride;
+    };
+    NOISYRNN_INLINE Rows rows(const Slice& slice, std::int64_t t, std::int64_t b, T* room) const {
+        using V = Vec<T>;
+        const std::int64_t at = t * size_.batch + slice.first, j = b * block;
+        if (input_.drive != nullptr) {
+            const T* first = input_.drive + at * size_.units + j;
+            if (j + block <= size_.units) return {first, size_.units};
+            for (std::int64_t r = 0; r < slice.rows; ++r)
+                for (int i = 0; i < block; ++i)
+                    room[r * block + i] = j + i < size_.units ? first[r * size_.units + i] : T(0);
+            return {room, block};
+        }
+        const T* x = input_.x + at * size_.inputs;
+        for (int l = 0; l < block; l += lanes<T>) {
+            const T* column = packed_.data() + j + l;
+            const V bias = load<V>(column);
+            for (std::int64_t r = 0; r < slice.rows; ++r) {
+                V u = bias;
+                for (std::int64_t i = 0; i < size_.inputs; ++i)
+                    u = load<V>(column + (i + 1) * width_) * x[r * size_.inputs + i] + u;
+                store(room + r * block + l, u);
+            }
+        }
+        return {room, block};
+    }
+
+    // Numbers that each slice sums: gradients of b and of the columns of U.
+    std::int64_t sum_size() const {
+        return input_.drive == nullptr && (input_.g_U != nullptr || input_.g_b != nullptr)
+                   ? (size_.inputs + 1) * width_
+                   : 0;
+    }
+
+    // Gradient of one sample's u at one step, padded with zeros, to everything that u was made from.
+    NOISYRNN_INLINE void gradient(std::int64_t at, const T* g, T* sums) const {
+        using V = Vec<T>;
+        if (input_.g_drive != nullptr)
+            __builtin_memcpy(input_.g_drive + at * size_.units, g, size_.units * sizeof(T));
+        if (input_.drive != nullptr) return;
+        const T* x = input_.x + at * size_.inputs;
+        if (sum_size() != 0)
+            for (std::int64_t j = 0; j < width_; j += lanes<T>) {
+                const V v = load<V>(g + j);
+                store(sums + j, load<V>(sums + j) + v);
+                for (std::int64_t i = 0; i < size_.inputs; ++i) {
+                    T* sum = sums + (i + 1) * width_ + j;
+                    store(sum, v * x[i] + load<V>(sum));
+                }
+            }
+        if (input_.g_x != nullptr)
+            for (std::int64_t i = 0; i < size_.inputs; ++i) {
+                const T* column = packed_.data() + (i + 1) * width_;
+                V sum{};
+                for (std::int64_t j = 0; j < width_; j += lanes<T>)
+                    sum = load<V>(g + j) * load<V>(column + j) + sum;
+                input_.g_x[at * size_.inputs + i] = total(sum);
+            }
+    }
+
+    // The same where the step may be held: then nothing flows.
+    NOISYRNN_INLINE void gradient_or_none(std::int64_t at, bool hold, const T* g, T* sums) const {
+        if (!hold) return gradient(at, g, sums);
+        if (input_.g_drive != nullptr)
+            __builtin_memset(input_.g_drive + at * size_.units, 0, size_.units * sizeof(T));
+        if (input_.g_x != nullptr)
+            __builtin_memset(input_.g_x + at * size_.inputs, 0, size_.inputs * sizeof(T));
+    }
+
+    void finish(const T* sums, std::int64_t slices, std::int64_t stride) const {
+        if (sum_size() == 0) return;
+        for (std::int64_t j = 0; j < size_.units; ++j)
+            for (std::int64_t i = 0; i <= size_.inputs; ++i) {
+                T sum = 0;
+                for (std::int64_t s = 0; s < slices; ++s) sum += sums[s * stride + i * width_ + j];
+                if (i == 0 && input_.g_b != nullptr) input_.g_b[j] = sum;
+                if (i > 0 && input_.g_U != nullptr) input_.g_U[j * size_.inputs + i - 1] = sum;
+            }
+    }
+
+private:
+    Input<T> input_;
+    Size size_;
+    std::int64_t width_;
+    Array<T> packed_;  // b, then the columns of U, padded
+};
+
+// Adds a slice's rows of (batch, units) to padded rows.
+template <class T>
+void add_rows(T* to, std::int64_t width, const T* from, const Slice& slice, std::int64_t units) {
+    if (from == nullptr) return;
+    for (std::int64_t r = 0; r < slice.rows; ++r)
+        for (std::int64_t j = 0; j < units; ++j) to[r * width + j] += from[(slice.first + r) * units + j];
+}
+
+// Copies padded rows to a slice's rows of (batch, units).
+template <class T>
+void copy_rows(T* to, const T* from, std::int64_t width, const Slice& slice, std::int64_t units) {
+    if (to == nullptr) return;
+    for (std::int64_t r = 0; r < slice.rows; ++r)
+        __builtin_memcpy(to + (slice.first + r) * units, from + r * width, units * sizeof(T));
+}
+
+}  // namespace NOISYRNN_ISA
+}  // namespace noisyrnn

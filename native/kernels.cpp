@@ -1,0 +1,36 @@
+// All kernels for one instruction set; this file is compiled once for each.
+#include "modrelu_scan.hpp"
+#include "noise_fill.hpp"
+#include "oscillator_scan.hpp"
+#include "tanh_backward.hpp"
+
+#define NOISYRNN_TEXT_(x) #x
+#define NOISYRNN_TEXT(x) NOISYRNN_TEXT_(x)
+
+namespace noisyrnn {
+namespace NOISYRNN_ISA {
+namespace {
+
+template <class J, class P, class... More>
+Job* made(const P& problem, More... more) {
+    return new J(problem, more...);
+}
+
+template <class T>
+constexpr Kernels<T> kernels = {
+    made<NoiseFill<T>, NoiseProblem<T>>,
+    made<TanhForward<T>, TanhProblem<T>, int>,
+    made<TanhBackward<T>, TanhProblem<T>, int>,
+    made<OscillatorForward<T>, OscillatorProblem<T>, int>,
+    made<OscillatorBackward<T>, OscillatorProblem<T>, int>,
+    made<ModReluForward<T>, ModReluProblem<T>, int>,
+    made<ModReluBackward<T>, ModReluProblem<T>, int>,
+};
+
+}  // namespace
+
+extern const InstructionSet table;
+const InstructionSet table = {NOISYRNN_TEXT(NOISYRNN_ISA), kernels<float>, kernels<double>};
+
+}  // namespace NOISYRNN_ISA
+}  // namespace noisyrnn

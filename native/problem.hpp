@@ -1,0 +1,141 @@
+// What a kernel is asked to do: plain sizes and pointers, the same for every instruction set.
+//
+// Arrays are contiguous, time first: (steps, batch, units). A null pointer means that a term is absent or a result
+// is not wanted. Whoever fills these structures has checked shapes, types and alignment.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace noisyrnn {
+
+struct NoiseKey {
+    std::uint64_t value = 0, stream = 0, sample = 0, step = 0;
+};
+
+struct Size {
+    std::int64_t steps = 0, batch = 0, units = 0, inputs = 0;
+};
+
+// A run of consecutive samples that one thread takes through the whole sequence. The partition depends on the batch
+// alone, so that sums over slices do not depend on the number of threads.
+struct Slice {
+    std::int64_t first, rows;
+};
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+constexpr std::int64_t slice_count(std::int64_t batch) {
+    const std::int64_t coarse = ceil_div(batch, 32), fine = ceil_div(batch, 8);
+    const std::int64_t wanted = fine < 8 ? fine : (coarse > 8 ? coarse : 8);
+    return wanted < 32 ? wanted : 32;
+}
+
+constexpr Slice slice_at(std::int64_t batch, std::int64_t index) {
+    const std::int64_t count = slice_count(batch), rows = batch / count, longer = batch % count;
+    return {index * rows + (index < longer ? index : longer), rows + (index < longer ? 1 : 0)};
+}
+
+// Input of a recurrence: a drive u (steps, batch, units), or x (steps, batch, inputs) with U (units, inputs), b (units).
+template <class T>
+struct Input {
+    const T *drive = nullptr, *x = nullptr, *U = nullptr, *b = nullptr;
+    T *g_drive = nullptr, *g_x = nullptr, *g_U = nullptr, *g_b = nullptr;
+};
+
+// Step sizes: one for each unit, or one for each step and sample (a zero stride where it does not vary).
+template <class T>
+struct StepSize {
+    const T *unit = nullptr, *time = nullptr;
+    std::int64_t step_stride = 0, sample_stride = 0;
+    T *g_unit = nullptr, *g_time = nullptr;  // g_time is (steps, batch) whatever the strides
+};
+
+// Where states go and gradients come from. With `chunk` steps between checkpoints nothing else has to be kept.
+template <class T>
+struct Record {
+    const std::int64_t* lengths = nullptr;
+    std::int64_t chunk = 0;
+    T *states = nullptr, *activations = nullptr, *checkpoints = nullptr, *last = nullptr;
+    const T *g_states = nullptr, *g_last = nullptr;
+
+    bool held(std::int64_t sample, std::int64_t t) const { return lengths != nullptr && t >= lengths[sample]; }
+};
+
+enum class Noise { none, ito, released };
+
+// h' = h + dt f + noise, f = h A^T + tanh(h W^T + u); without A the linear term is absent.
+template <class T>
+struct TanhProblem {
+    Size size;
+    Noise noise = Noise::none;
+    T additive = 0, multiplicative = 0;
+    NoiseKey key;
+    const T *h0 = nullptr, *A = nullptr, *W = nullptr;
+    T *g_h0 = nullptr, *g_A = nullptr, *g_W = nullptr;
+    Input<T> input;
+    const T* gate = nullptr;  // drive v of a gate sigmoid(h W^T + v) on the activation
+    T* g_gate = nullptr;
+    StepSize<T> dt;
+    Record<T> record;
+};
+
+// z' = keep z + push tanh(y Wy^T + z Wz^T + u) - pull y,  y' = y + dt z'
+template <class T>
+struct OscillatorProblem {
+    Size size;
+    const T *y0 = nullptr, *z0 = nullptr, *Wy = nullptr, *Wz = nullptr;
+    const T *keep = nullptr, *push = nullptr, *pull = nullptr, *dt = nullptr;  // (units)
+    T *g_y0 = nullptr, *g_z0 = nullptr, *g_Wy = nullptr, *g_Wz = nullptr;
+    Input<T> input;
+    Record<T> y, z;  // lengths, chunk and activations are those of y
+};
+
+// h' = sign(v) max(|v| + bias, 0),  v = h Q^T + u
+template <class T>
+struct ModReluProblem {
+    Size size;
+    const T *h0 = nullptr, *Q = nullptr, *bias = nullptr;
+    T *g_h0 = nullptr, *g_Q = nullptr, *g_bias = nullptr;
+    Input<T> input;
+    Record<T> record;
+};
+
+template <class T>
+struct NoiseProblem {
+    Size size;
+    NoiseKey key;
+    bool gaussian = true;
+    T* out = nullptr;
+};
+
+// A computation cut into slices that may run in any order on any thread, and a serial end.
+class Job {
+public:
+    virtual ~Job() = default;
+    virtual void run(std::int64_t slice, int worker) = 0;
+    virtual void finish() {}
+};
+
+// Entry points of one instruction set; a job takes scratch memory for `workers` threads when it is made.
+template <class T>
+struct Kernels {
+    Job* (*noise)(const NoiseProblem<T>&);
+    Job* (*tanh_forward)(const TanhProblem<T>&, int workers);
+    Job* (*tanh_backward)(const TanhProblem<T>&, int workers);
+    Job* (*oscillator_forward)(const OscillatorProblem<T>&, int workers);
+    Job* (*oscillator_backward)(const OscillatorProblem<T>&, int workers);
+    Job* (*modrelu_forward)(const ModReluProblem<T>&, int workers);
+    Job* (*modrelu_backward)(const ModReluProblem<T>&, int workers);
+};
+
+struct InstructionSet {
+    const char* name;
+    Kernels<float> single;
+    Kernels<double> twice;
+};
+
+// The best instruction set of this processor among those compiled in, or the one that every processor has.
+const InstructionSet& instruction_set(bool plain = false);
+
+}  // namespace noisyrnn

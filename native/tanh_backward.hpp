@@ -1,0 +1,262 @@
+// Gradients of tanh_scan.hpp: back through the steps of a slice, with the noise made again from its counter.
+#pragma once
+
+#include "tanh_scan.hpp"
+
+namespace noisyrnn {
+namespace NOISYRNN_ISA {
+
+template <class T>
+class TanhBackward final : public TanhScan<T> {
+    using Scan = TanhScan<T>;
+    using Scan::n_, Scan::p_, Scan::parts_, Scan::slices_, Scan::width_, Scan::most_rows_;
+
+public:
+    TanhBackward(const TanhProblem<T>& problem, int workers)
+        : Scan(problem, workers),
+          step_wanted_(p_.dt.g_unit != nullptr || p_.dt.g_time != nullptr),
+          // With multiplicative Ito noise the unit's step size is no common factor of the terms with f.
+          folded_(p_.noise != Noise::ito || p_.multiplicative == 0),
+          drift_wanted_(step_wanted_ && p_.A != nullptr && (!folded_ || p_.dt.g_time != nullptr)),
+          weights_wanted_(p_.g_A != nullptr || p_.g_W != nullptr || (p_.dt.g_unit != nullptr && p_.A != nullptr)),
+          outer_size_(weights_wanted_ ? OuterSum<T>::size(parts_ * width_, width_) : 0),
+          sum_size_(outer_size_ + this->drive_.sum_size() + width_),
+          chunk_(p_.record.chunk > 0 ? p_.record.chunk : 0),
+          scale_(width_),
+          backward_(parts_ * width_ * width_),
+          sums_(slices_ * sum_size_),
+          local_(static_cast<std::int64_t>(workers) * local_size()),
+          outers_(new OuterSum<T>[static_cast<std::size_t>(workers)]) {
+        // Added noise has no gradient: its numbers are wanted again only where they multiply something.
+        again_ = {p_.noise == Noise::ito && (!folded_ || step_wanted_), this->laws_.uniform};
+        for (int w = 0; w < workers; ++w) outers_[w] = OuterSum<T>(most_rows_, parts_ * width_, width_);
+        for (std::int64_t j = 0; j < width_; ++j) scale_.data()[j] = folded_ ? this->step_.data()[j] : T(1);
+        const std::int64_t stride = parts_ * width_ * panel<T>;
+        for (std::int64_t b = 0; b < width_ / block; ++b) {
+            T* to = backward_.data() + b * panels_in_block<T> * stride;
+            if (p_.A != nullptr) pack_block<T>(p_.A, n_, 1, scale_.data(), n_, n_, width_, b, to, stride);
+            pack_block<T>(p_.W, n_, 1, nullptr, n_, n_, width_, b, to + (parts_ - 1) * width_ * panel<T>, stride);
+        }
+    }
+
+    ~TanhBackward() override { delete[] outers_; }
+    TanhBackward(const TanhBackward&) = delete;
+    TanhBackward& operator=(const TanhBackward&) = delete;
+
+    void run(std::int64_t index, int worker) override {
+        const Slice slice = slice_at(p_.size.batch, index);
+        this->choose([&](auto noise, auto linear, auto gated) {
+            scan<decltype(noise)::value, decltype(linear)::value, decltype(gated)::value>(slice, index, worker);
+        });
+    }
+
+    void finish() override {
+        const T* d = this->step_.data();
+        const std::int64_t wide = parts_ * width_;
+        for (std::int64_t j = 0; j < n_ && weights_wanted_; ++j) {
+            T share = 0;
+            for (std::int64_t i = 0; i < n_; ++i) {
+                if (p_.A != nullptr) {
+                    const T sum = summed(sums_.data(), slices_, sum_size_, wide, j, i);
+                    if (p_.g_A != nullptr) p_.g_A[j * n_ + i] = folded_ ? d[j] * sum : sum;
+                    share += p_.A[j * n_ + i] * sum;
+                }
+                if (p_.g_W != nullptr)
+                    p_.g_W[j * n_ + i] = summed(sums_.data(), slices_, sum_size_, wide, (parts_ - 1) * width_ + j, i);
+            }
+            if (p_.dt.g_unit != nullptr) p_.dt.g_unit[j] = drift_wanted_ ? T(0) : share;
+        }
+        const T* rest = sums_.data() + outer_size_;
+        this->drive_.finish(rest, slices_, sum_size_);
+        if (p_.dt.g_unit == nullptr) return;
+        for (std::int64_t j = 0; j < n_; ++j) {
+            T sum = weights_wanted_ ? p_.dt.g_unit[j] : T(0);
+            for (std::int64_t s = 0; s < slices_; ++s)
+                sum += rest[s * sum_size_ + this->drive_.sum_size() + j];
+            p_.dt.g_unit[j] = sum;
+        }
+    }
+
+private:
+    // Gradient of the state and of the drive (padded rows), then a recomputed segment of states and activations.
+    std::int64_t local_size() const { return most_rows_ * (2 * width_ + 2 * chunk_ * n_); }
+
+    template <Noise N, bool Linear, bool Gated>
+    void scan(const Slice& slice, std::int64_t index, int worker) {
+        const Record<T>& record = p_.record;
+        const std::int64_t steps = p_.size.steps, rows = slice.rows, stride = p_.size.batch * n_;
+        const std::int64_t offset = slice.first * n_;
+        T* g = local_.data() + worker * local_size();
+        T* segment = g + 2 * most_rows_ * width_;
+        T* sums = sums_.data() + index * sum_size_;
+        __builtin_memset(sums + outer_size_, 0, (sum_size_ - outer_size_) * sizeof(T));
+        __builtin_memset(g, 0, rows * width_ * sizeof(T));
+        OuterSum<T>& outer = outers_[worker];
+        outer.begin(rows, weights_wanted_ ? sums : nullptr);
+        add_rows(g, width_, record.g_last, slice, n_);
+        const std::int64_t chunk = chunk_ > 0 ? chunk_ : steps;
+        const T* after = nullptr;  // factors of the step that was last worked on
+        for (std::int64_t s = chunk > 0 ? ceil_div(steps, chunk) - 1 : -1; s >= 0; --s) {
+            const std::int64_t from = s * chunk, to = steps - from < chunk ? steps : from + chunk;
+            const T* start = this->p_.h0 + offset;
+            const T *states = record.states + offset, *activations = record.activations + offset;
+            std::int64_t between = stride;
+            if (chunk_ > 0) {
+                start = record.checkpoints + s * stride + offset;
+                between = rows * n_;
+                states = segment;
+                activations = segment + chunk_ * between;
+                this->template advance<N, Linear, Gated>(slice, from, to, start, segment, segment + chunk_ * between,
+                                                         between, worker);
+            }
+            for (std::int64_t t = to - 1; t >= from; --t) {
+                const T* h = t == from ? start : states + (t - from - 1) * between;
+                const T* g_out = record.g_states != nullptr ? record.g_states + t * stride + offset : nullptr;
+                back<N, Linear, Gated>(slice, t, h, activations + (t - from) * between, after, g_out, g, outer, sums,
+                                       worker);
+                after = outer.g();
+                outer.next_step();
+            }
+        }
+        outer.flush();
+        if (p_.g_h0 == nullptr) return;
+        if (after != nullptr) {
+            T* c = this->scratch(worker).products;
+            for (std::int64_t b = 0; b < width_ / block; ++b) {
+                product<T, false>(rows, depth(), after, outer.g_row(), backward_.data() + b * block * depth(),
+                                  panels_in_block<T>, c);
+                add_product(g, width_, b, c, 0, rows);
+            }
+        }
+        copy_rows(p_.g_h0, g, width_, slice, n_);
+    }
+
+    std::int64_t depth() const { return parts_ * width_; }
+
+    // Step t: g, the gradient that reaches the state after it directly, is completed by that of the step `later`
+    // (factors times weights) and of the output; then the factors of this step are written for the next one. The noise
+    // of a block of units is made on the side of the product that completes its gradient.
+    template <Noise N, bool Linear, bool Gated>
+    void back(const Slice& slice, std::int64_t t, const T* h, const T* kept, const T* later, const T* g_out, T* g,
+              OuterSum<T>& outer, T* sums, int worker) {
+        const auto room = this->scratch(worker);
+        T* c = room.products;
+        T* drift = c + most_rows_ * blocks_at_once * block;
+        T* g_u = g + most_rows_ * width_;
+        const std::int64_t rows = slice.rows, blocks = width_ / block;
+        const std::int64_t at_once = blocks_together(rows);
+        const std::int64_t u_row = Gated ? width_ : outer.g_row();
+        if constexpr (!Gated) g_u = outer.g() + (Linear ? width_ : 0);
+        T* extra = sums + outer_size_;
+        T* step_sums = extra + this->drive_.sum_size();
+        if (p_.dt.g_time != nullptr)
+            __builtin_memset(p_.dt.g_time + t * p_.size.batch + slice.first, 0, rows * sizeof(T));
+        for (std::int64_t b = 0; b < blocks; ++b) {
+            const T* weights = backward_.data() + b * block * depth();
+            const std::int64_t count = blocks - b < at_once ? blocks - b : at_once;
+            if (later != nullptr && at_once > 1 && b % at_once == 0)
+                product<T, false>(rows, depth(), later, outer.g_row(), weights, count * panels_in_block<T>, c);
+            const bool inside = later != nullptr && at_once == 1;
+            this->template noisy_product<N>(again_, slice, t, b, depth(), later, outer.g_row(), weights,
+                                            inside ? panels_in_block<T> : 0, room);
+            if (drift_wanted_)
+                product<T, false>(rows, n_, h, n_, this->forward_.data() + b * n_ * parts_ * block,
+                                  panels_in_block<T>, drift);
+            const T* cb = later != nullptr ? c + b % at_once * rows * block : nullptr;
+            if ((b + 1) * block <= n_)
+                factors<N, Linear, Gated, true>(slice, t, b, kept, room, cb, drift, g_out, g, outer, g_u, u_row,
+                                                step_sums);
+            else
+                factors<N, Linear, Gated, false>(slice, t, b, kept, room, cb, drift, g_out, g, outer, g_u, u_row,
+                                                 step_sums);
+        }
+        for (std::int64_t r = 0; r < rows; ++r) {
+            const std::int64_t sample = slice.first + r;
+            this->drive_.gradient_or_none(t * p_.size.batch + sample, this->held(sample, t), g_u + r * u_row, extra);
+        }
+        outer.put_h(h, n_, n_);
+    }
+
+    // Factors of the weight gradients for sixteen units: p g for A, and the gradient of h W^T for W.
+    template <Noise N, bool Linear, bool Gated, bool Whole>
+    void factors(const Slice& slice, std::int64_t t, std::int64_t b, const T* kept, const typename Scan::Scratch& room,
+                 const T* c, const T* drift, const T* g_out, T* g, OuterSum<T>& outer, T* g_u, std::int64_t u_row,
+                 T* step_sums) const {
+        using V = Vec<T>;
+        const std::int64_t rows = slice.rows, g_row = outer.g_row();
+        const T s1 = p_.additive, s2 = p_.multiplicative, s0 = T(1) - s2;
+        const T *d = this->step_.data() + b * block, *d_root = d + width_, *scale = scale_.data() + b * block;
+        const bool multiplied = N == Noise::released && again_.uniform;
+        typename Drive<T>::Rows u{};
+        if constexpr (Gated) u = this->drive_.rows(slice, t, b, room.drive);
+        for (std::int64_t r = 0; r < rows; ++r) {
+            const std::int64_t sample = slice.first + r, at = t * p_.size.batch + sample;
+            const bool hold = this->held(sample, t);
+            const T dt = this->step_of(sample, t);
+            const T dt_root = N != Noise::ito ? T(0) : p_.dt.time == nullptr ? T(1) : T(__builtin_sqrt(dt));
+            T* row = outer.g() + r * g_row;
+            V step_sum{};
+#pragma GCC unroll 8
+            for (int l = 0; l < block / lanes<T>; ++l) {
+                const std::int64_t i = l * lanes<T>, j = b * block + i;
+                const bool inside = Whole || j < n_, whole = Whole || j + lanes<T> <= n_;
+                V gradient = load<V>(g + r * width_ + j);
+                if (c != nullptr) gradient = gradient + load<V>(c + product_at<T>(rows, 0, r, l));
+                if (g_out != nullptr && inside) gradient = gradient + row_load(g_out + r * n_, j, n_, whole);
+                store(g + r * width_ + j, gradient);
+                if (hold || !inside) {
+                    store(row + j, V{});
+                    if constexpr (Linear) store(row + width_ + j, V{});
+                    if constexpr (Gated) {
+                        store(g_u + r * u_row + j, V{});
+                        if (p_.g_gate != nullptr && inside) row_store(p_.g_gate + at * n_, j, V{}, n_, whole);
+                    }
+                    continue;
+                }
+                const V stored = row_load(kept + r * n_, j, n_, whole);
+                V slope;  // of h' in the step size, without the share of h A^T where the weight gradient gives it
+                if constexpr (Gated) {
+                    const V a = tanh(stored + load<V>(u.first + r * u.stride + i));
+                    const V s = sigmoid(stored + row_load(p_.gate + at * n_, j, n_, whole));
+                    const V size = load<V>(d + i) * gradient * dt;
+                    const V to_drive = size * s * (T(1) - a * a), to_gate = size * a * s * (T(1) - s);
+                    store(row + j, to_drive + to_gate);
+                    store(g_u + r * u_row + j, to_drive);
+                    if (p_.g_gate != nullptr) row_store(p_.g_gate + at * n_, j, to_gate, n_, whole);
+                    slope = a * s;
+                } else {
+                    const V a = stored;
+                    V p = splat<V>(dt), random{};
+                    if (multiplied) p = p * (load<V>(room.factor + r * block + i) * s2 + s0);
+                    if constexpr (N == Noise::ito) {
+                        if (again_.gaussian) random = load<V>(room.xi + r * block + i);
+                        if (!folded_) p = load<V>(d + i) * dt + load<V>(d_root + i) * dt_root * s2 * random;
+                    }
+                    const V pg = p * gradient;
+                    if constexpr (Linear) store(row + j, pg);
+                    store(row + (Linear ? width_ : 0) + j, load<V>(scale + i) * pg * (T(1) - a * a));
+                    if (!step_wanted_) continue;
+                    V f = a;
+                    if constexpr (Linear)
+                        if (drift_wanted_) f = f + load<V>(drift + product_at<T>(rows, 0, r, l));
+                    slope = f;
+                    if (multiplied) slope = slope * (load<V>(room.factor + r * block + i) * s2 + s0);
+                    if constexpr (N == Noise::ito)
+                        slope = slope + (f * s2 + s1) * random * T(0.5) / (load<V>(d_root + i) * dt_root);
+                }
+                step_sum = slope * gradient + step_sum;
+                if (p_.dt.g_unit != nullptr) store(step_sums + j, slope * gradient + load<V>(step_sums + j));
+            }
+            if (p_.dt.g_time != nullptr && !hold) p_.dt.g_time[at] += total(step_sum);
+        }
+    }
+
+    bool step_wanted_, folded_, drift_wanted_, weights_wanted_;
+    typename Scan::Laws again_;
+    std::int64_t outer_size_, sum_size_, chunk_;
+    Array<T> scale_, backward_, sums_, local_;
+    OuterSum<T>* outers_;
+};
+
+}  // namespace NOISYRNN_ISA
+}  // namespace noisyrnn

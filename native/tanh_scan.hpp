@@ -1,0 +1,254 @@
+// h' = h + dt f + noise,  f = h A^T + tanh(h W^T + u): noisy, Lipschitz and antisymmetric networks.
+//
+//   none      h' = h + dt f
+//   ito       h' = h + dt f + sqrt(dt) (s1 + s2 f) xi
+//   released  h' = h + dt (1 - m + m U) f + s xi
+//   gated     h' = h + dt sigmoid(h W^T + v) tanh(h W^T + u), without A and without noise
+//
+// The backward pass writes h' = h + d_j p f + ..., with d_j the part of the step size that depends on the unit alone
+// and p the rest. It keeps the factors p g (g the gradient of h') and g_z of the weight gradients; d_j is put into the
+// packed A and into the finished gradient. That leaves sum_i A_ji (sum p g h)_ji as the share of h A^T in the gradient
+// of d_j: no further product is needed for a learned step size.
+#pragma once
+
+#include "drive.hpp"
+#include "philox.hpp"
+
+namespace noisyrnn {
+namespace NOISYRNN_ISA {
+
+template <class T>
+class TanhScan : public Job {
+public:
+    TanhScan(const TanhProblem<T>& problem, int workers)
+        : p_(problem),
+          n_(problem.size.units),
+          width_(padded(problem.size.units)),
+          slices_(slice_count(problem.size.batch)),
+          most_rows_(slices_ > 0 ? slice_at(problem.size.batch, 0).rows : 0),
+          parts_(problem.A != nullptr ? 2 : 1),
+          drive_(problem.input, problem.size),
+          philox_(problem.key),
+          laws_{problem.additive != 0 || problem.noise == Noise::ito,
+                problem.noise == Noise::released && problem.multiplicative != 0},
+          step_(2 * width_),
+          forward_(parts_ * n_ * width_),
+          scratch_(static_cast<std::int64_t>(workers) * scratch_size()),
+          words_(static_cast<std::int64_t>(workers) * most_rows_ * 16) {
+        if (p_.additive == 0 && p_.multiplicative == 0) p_.noise = Noise::none;
+        T* d = step_.data();
+        for (std::int64_t j = 0; j < width_; ++j) {
+            d[j] = p_.dt.unit == nullptr || j >= n_ ? T(1) : p_.dt.unit[j];
+            d[width_ + j] = T(__builtin_sqrt(d[j]));
+        }
+        const std::int64_t stride = n_ * panel<T>;
+        T* to = forward_.data();
+        for (std::int64_t b = 0; b < width_ / block; ++b) {
+            for (const T* matrix : {p_.A, p_.W}) {
+                if (matrix == nullptr) continue;
+                pack_block<T>(matrix, 1, n_, nullptr, n_, n_, n_, b, to, stride);
+                to += panels_in_block<T> * stride;
+            }
+        }
+    }
+
+protected:
+    // Which numbers a pass uses.
+    struct Laws {
+        bool gaussian, uniform;
+    };
+
+    // Products of a few blocks, [blocks][parts][rows][16]; noise of both kinds and drive, [rows][16]; two states.
+    std::int64_t scratch_size() const {
+        return most_rows_ * (blocks_at_once * 2 + 3) * block + 2 * most_rows_ * n_;
+    }
+    struct Scratch {
+        T *products, *xi, *factor, *drive, *turns;
+        std::uint64_t* words;
+    };
+    Scratch scratch(int worker) const {
+        T* first = scratch_.data() + worker * scratch_size();
+        T* xi = first + most_rows_ * blocks_at_once * 2 * block;
+        const std::int64_t one = most_rows_ * block;
+        return {first, xi, xi + one, xi + 2 * one, xi + 3 * one, words_.data() + worker * most_rows_ * 16};
+    }
+    bool held(std::int64_t sample, std::int64_t t) const { return p_.record.held(sample, t); }
+    T step_of(std::int64_t sample, std::int64_t t) const {
+        return p_.dt.time != nullptr ? p_.dt.time[t * p_.dt.step_stride + sample * p_.dt.sample_stride] : T(1);
+    }
+
+    // Words for the noise of sixteen units of a slice at one step, of the laws that are used.
+    Philox::Words words_of(Laws laws, const Slice& slice, std::int64_t t, std::int64_t b, std::uint64_t* out) const {
+        return {philox_,
+                laws.gaussian ? Channel::gaussian : Channel::uniform,
+                (laws.gaussian ? 1 : 0) + (laws.uniform ? 1 : 0),
+                static_cast<std::uint64_t>(t),
+                static_cast<std::uint64_t>(width_ / block),
+                static_cast<std::uint64_t>(b),
+                static_cast<std::uint64_t>(slice.first),
+                static_cast<int>(slice.rows),
+                out};
+    }
+
+    NOISYRNN_INLINE void numbers(Laws laws, const Slice& slice, const std::uint64_t* words, const Scratch& room) const {
+        const int rows = static_cast<int>(slice.rows);
+        if (laws.gaussian) gaussian<T>(words, rows, room.xi);
+        if (laws.uniform) uniform<T>(words + (laws.gaussian ? 8 * rows : 0), rows, room.factor);
+    }
+
+    // A product of one block of units, with the noise of that block made on its side.
+    template <Noise N>
+    NOISYRNN_INLINE void noisy_product(Laws laws, const Slice& slice, std::int64_t t, std::int64_t b,
+                                       std::int64_t depth, const T* a, std::int64_t a_row, const T* panels,
+                                       std::int64_t count, const Scratch& room) const {
+        if constexpr (N == Noise::none) {
+            if (count > 0) product<T, false>(slice.rows, depth, a, a_row, panels, count, room.products);
+        } else {
+            Philox::Words side = words_of(laws, slice, t, b, room.words);
+            if (count > 0) product<T, false>(slice.rows, depth, a, a_row, panels, count, room.products, side);
+            side.finish();
+            numbers(laws, slice, room.words, room);
+        }
+    }
+
+    // States of steps [from, to) of one slice from the state h (rows, units) before them. States and activations are
+    // written at (t - from) strides from the given places; without a place for states two buffers take turns. Returns
+    // the state after the last step.
+    template <Noise N, bool Linear, bool Gated>
+    const T* advance(const Slice& slice, std::int64_t from, std::int64_t to, const T* h, T* states,
+                     T* activations, std::int64_t stride, int worker) {
+        const Scratch room = scratch(worker);
+        T* c = room.products;
+        const std::int64_t blocks = width_ / block, at_once = blocks_together(slice.rows);
+        const std::int64_t block_size = n_ * parts_ * block, c_block = slice.rows * parts_ * block;
+        const std::int64_t panels = parts_ * panels_in_block<T>;
+        for (std::int64_t t = from; t < to; ++t) {
+            T* next = states != nullptr ? states + (t - from) * stride : room.turns + (t % 2) * most_rows_ * n_;
+            T* kept = activations != nullptr ? activations + (t - from) * stride : nullptr;
+            for (std::int64_t b = 0; b < blocks; ++b) {
+                const T* weights = forward_.data() + b * block_size;
+                if (at_once > 1 && b % at_once == 0) {
+                    const std::int64_t count = blocks - b < at_once ? blocks - b : at_once;
+                    product<T, false>(slice.rows, n_, h, n_, weights, count * panels, c);
+                }
+                noisy_product<N>(laws_, slice, t, b, n_, h, n_, weights, at_once > 1 ? 0 : panels, room);
+                const T* cb = c + b % at_once * c_block;
+                if ((b + 1) * block <= n_)
+                    update<N, Linear, Gated, true>(slice, t, b, cb, room, h, next, kept);
+                else
+                    update<N, Linear, Gated, false>(slice, t, b, cb, room, h, next, kept);
+            }
+            h = next;
+        }
+        return h;
+    }
+
+    template <Noise N, bool Linear, bool Gated, bool Whole>
+    void update(const Slice& slice, std::int64_t t, std::int64_t b, const T* c, const Scratch& room, const T* h,
+                T* next, T* kept) const {
+        using V = Vec<T>;
+        const std::int64_t rows = slice.rows, first = t * p_.size.batch + slice.first;
+        const T s1 = p_.additive, s2 = p_.multiplicative, s0 = T(1) - s2;
+        const T* d = step_.data() + b * block;
+        const bool added = N == Noise::released && laws_.gaussian, multiplied = N == Noise::released && laws_.uniform;
+        const auto u = drive_.rows(slice, t, b, room.drive);
+        for (std::int64_t r = 0; r < rows; ++r) {
+            const bool hold = held(slice.first + r, t);
+            const T dt = step_of(slice.first + r, t);
+            const T dt_root = N != Noise::ito ? T(0) : p_.dt.time == nullptr ? T(1) : T(__builtin_sqrt(dt));
+#pragma GCC unroll 8
+            for (int l = 0; l < block / lanes<T>; ++l) {
+                const std::int64_t i = l * lanes<T>, j = b * block + i;
+                if (!Whole && j >= n_) break;
+                const bool whole = Whole || j + lanes<T> <= n_;
+                const V old = row_load(h + r * n_, j, n_, whole);
+                if (hold) {
+                    row_store(next + r * n_, j, old, n_, whole);
+                    continue;
+                }
+                const V z = load<V>(c + product_at<T>(rows, Linear ? 1 : 0, r, l));
+                V a = tanh(z + load<V>(u.first + r * u.stride + i));
+                if constexpr (Gated) {
+                    // The product is kept: both activations follow from it and the drives.
+                    if (kept != nullptr) row_store(kept + r * n_, j, z, n_, whole);
+                    a = a * sigmoid(z + row_load(p_.gate + (first + r) * n_, j, n_, whole));
+                } else if (kept != nullptr) {
+                    row_store(kept + r * n_, j, a, n_, whole);
+                }
+                V f = a;
+                if constexpr (Linear) f = f + load<V>(c + product_at<T>(rows, 0, r, l));
+                V size = load<V>(d + i) * dt;
+                if (multiplied) size = size * (load<V>(room.factor + r * block + i) * s2 + s0);
+                V moved = size * f + old;
+                if constexpr (N == Noise::ito) {
+                    const V spread = load<V>(d + width_ + i) * dt_root;
+                    moved = spread * (f * s2 + s1) * load<V>(room.xi + r * block + i) + moved;
+                }
+                if (added) moved = load<V>(room.xi + r * block + i) * s1 + moved;
+                row_store(next + r * n_, j, moved, n_, whole);
+            }
+        }
+    }
+
+    // One of the six recurrences, chosen once a slice.
+    template <class F>
+    void choose(F&& go) {
+        constexpr auto off = std::integral_constant<Noise, Noise::none>{};
+        constexpr auto ito = std::integral_constant<Noise, Noise::ito>{};
+        constexpr auto released = std::integral_constant<Noise, Noise::released>{};
+        if (p_.gate != nullptr)
+            go(off, std::false_type{}, std::true_type{});
+        else if (p_.A != nullptr)
+            p_.noise == Noise::none  ? go(off, std::true_type{}, std::false_type{})
+            : p_.noise == Noise::ito ? go(ito, std::true_type{}, std::false_type{})
+                                     : go(released, std::true_type{}, std::false_type{});
+        else
+            p_.noise == Noise::none  ? go(off, std::false_type{}, std::false_type{})
+            : p_.noise == Noise::ito ? go(ito, std::false_type{}, std::false_type{})
+                                     : go(released, std::false_type{}, std::false_type{});
+    }
+
+    TanhProblem<T> p_;
+    std::int64_t n_, width_, slices_, most_rows_;
+    int parts_;
+    Drive<T> drive_;
+    Philox philox_;
+    Laws laws_;
+    Array<T> step_, forward_, scratch_;
+    Array<std::uint64_t> words_;
+};
+
+template <class T>
+class TanhForward final : public TanhScan<T> {
+public:
+    using TanhScan<T>::TanhScan;
+
+    void run(std::int64_t index, int worker) override {
+        const Slice slice = slice_at(this->p_.size.batch, index);
+        this->choose([&](auto noise, auto linear, auto gated) {
+            scan<decltype(noise)::value, decltype(linear)::value, decltype(gated)::value>(slice, worker);
+        });
+    }
+
+private:
+    template <Noise N, bool Linear, bool Gated>
+    void scan(const Slice& slice, int worker) {
+        const Record<T>& record = this->p_.record;
+        const std::int64_t steps = this->p_.size.steps, chunk = record.chunk > 0 ? record.chunk : steps;
+        const std::int64_t stride = this->p_.size.batch * this->n_, offset = slice.first * this->n_;
+        const std::size_t bytes = slice.rows * this->n_ * sizeof(T);
+        const T* h = this->p_.h0 + offset;
+        for (std::int64_t from = 0; from < steps; from += chunk) {
+            const std::int64_t to = steps - from < chunk ? steps : from + chunk;
+            if (record.checkpoints != nullptr)
+                __builtin_memcpy(record.checkpoints + from / chunk * stride + offset, h, bytes);
+            const auto place = [&](T* array) { return array != nullptr ? array + from * stride + offset : nullptr; };
+            h = this->template advance<N, Linear, Gated>(slice, from, to, h, place(record.states),
+                                                         place(record.activations), stride, worker);
+        }
+        if (record.last != nullptr) __builtin_memcpy(record.last + offset, h, bytes);
+    }
+};
+
+}  // namespace NOISYRNN_ISA
+}  // namespace noisyrnn

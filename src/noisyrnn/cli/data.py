@@ -1,0 +1,51 @@
+"""``noisyrnn data``: what there is, and fetching it."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+data = typer.Typer(help="Data sets: list them, fetch them verified.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@data.command(name="list")
+def listing(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False) -> None:
+    """Every data set that can be verified, and whether it is on this machine.
+
+    Example: noisyrnn data list
+    """
+    from noisyrnn.data import available
+
+    entries = available()
+    if as_json:
+        typer.echo(json.dumps([vars(entry) for entry in entries]))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("name", "train", "test", "classes", "length", "here"):
+        table.add_column(name, justify="left" if name in ("name", "here") else "right", no_wrap=True)
+    for entry in entries:
+        train, test = entry.samples
+        table.add_row(
+            entry.name, str(train), str(test), str(entry.classes), str(entry.length), "yes" if entry.present else "no"
+        )
+    Console().print(table)
+
+
+@data.command(name="get")
+def fetching(name: Annotated[str, typer.Argument(help="Name as in `noisyrnn data list`.")]) -> None:
+    """Fetch a data set, verify it, and keep it for later.
+
+    Example: noisyrnn data get ecg5000
+    """
+    from noisyrnn.data import fetch
+
+    files = fetch(name)
+    for file in files:
+        typer.echo(f"{file.file}: {'verified' if file.verified else 'read, not verified'}, from {file.source}")
+    if not files:
+        typer.echo(f"{name} comes with this package's dependencies; there is nothing to fetch.")

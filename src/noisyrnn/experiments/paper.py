@@ -1,0 +1,188 @@
+"""Every table and figure of the noisy RNN's paper as a value, with the paper's protocol as it is printed.
+
+Hidden size 128, 100 epochs, rate times 0.1 after epoch 90, ten seeds. Labels of the paper's rows are those of
+``paper.json``, which holds the paper's numbers. Beyond the paper, in the same tables: the noisy RNN in the printed Ito
+convention (with the printed strengths, and with strengths matched to the released ones), a Lipschitz RNN that sees
+noisy inputs in training, and an LSTM.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from noisyrnn.attack import FGSM, PGD
+from noisyrnn.data import ECG5000, MNIST, DataSet, PermutedMNIST, Scale
+from noisyrnn.evaluate import Clean, Measure
+from noisyrnn.experiments.spec import Experiment, Measurement, Recipe
+from noisyrnn.models import Classic, Convention, Noisy, Recurrence, matched_strengths, preset
+from noisyrnn.perturb import Multiplicative, SaltAndPepper, White
+from noisyrnn.train import Train
+
+PUBLISHED = {
+    "table-1": "ordered-mnist",
+    "table-2": "ordered-mnist-fgsm",
+    "table-3": "ecg",
+    "table-5": "permuted-mnist",
+    "table-5-raw": "permuted-mnist",
+    "figure-1": "ordered-mnist",
+    "figure-2": "ecg",
+    "figure-4": "permuted-mnist",
+}
+"""Which table of paper.json holds the paper's numbers for an experiment."""
+
+PIXEL_RADII = (0.01, 0.05, 0.1, 0.15)
+
+
+@cache
+def tables() -> dict[str, Any]:
+    """The paper's numbers, as in paper.json.
+
+    >>> tables()["ecg"]["lipschitz"][0]
+    97.7
+    """
+    held: dict[str, Any] = json.loads(files("noisyrnn.experiments").joinpath("paper.json").read_text())
+    return held
+
+
+def published(experiment: str) -> dict[str, dict[str, float]]:
+    """The paper's accuracy (percent) of each model in each column of a table; empty for what the paper has not.
+
+    >>> published("table-3")["nrnn mult 0.03 add 0.06"]["white:1.2"]
+    92.6
+    """
+    table = tables().get(PUBLISHED.get(experiment, ""), {})
+    columns = table.get("columns", [])
+    return {model: dict(zip(columns, row, strict=True)) for model, row in table.items() if model != "columns"}
+
+
+def measured(*measures: Measure, samples: int | None = None) -> tuple[Measurement, ...]:
+    """Measurements on the test samples."""
+    return tuple(Measurement(measure=measure, samples=samples) for measure in measures)
+
+
+def noisy_label(model: Noisy, kind: str = "") -> str:
+    """The paper's label of a noisy RNN.
+
+    >>> noisy_label(Noisy(additive=0.05, multiplicative=0.02), "ito")
+    'nrnn ito mult 0.02 add 0.05'
+    """
+    return f"nrnn {kind + ' ' if kind else ''}mult {model.multiplicative:g} add {model.additive:g}"
+
+
+def in_ito_convention(recipe: Recipe) -> dict[str, Recipe]:
+    """A released noisy RNN in the printed equation: with the printed strengths, and with matched ones."""
+    model = recipe.model
+    if not isinstance(model, Noisy):
+        raise ValueError(f"Only the noisy RNN has conventions of noise, got {model.kind}.")
+    sigma_1, sigma_2 = matched_strengths(model.additive, model.multiplicative, model.dt)
+    printed = model.model_copy(update={"convention": Convention.ITO})
+    matched = printed.model_copy(update={"additive": sigma_1, "multiplicative": sigma_2})
+    return {
+        noisy_label(model, "ito"): recipe.model_copy(update={"model": printed}),
+        noisy_label(model, "ito matched"): recipe.model_copy(update={"model": matched}),
+    }
+
+
+def with_input_noise(recipe: Recipe, sigma: float) -> Recipe:
+    """The same recipe, trained on inputs with white noise."""
+    return recipe.model_copy(
+        update={"train": recipe.train.model_copy(update={"input_noise": White(sigma=sigma)}), "source": "ours"}
+    )
+
+
+def lstm() -> Recipe:
+    """torch's LSTM under the paper's protocol."""
+    return Recipe(
+        model=Classic(recurrence=Recurrence.LSTM),
+        train=Train(lr=1e-3, decay={90: 0.1}),
+        source="ours, not in the paper",
+    )
+
+
+def _mnist_recipes(task: str, input_noise: float) -> dict[str, Recipe]:
+    baselines = {name: Recipe.of(preset(task, name)) for name in ("antisymmetric", "cornn", "exprnn", "lipschitz")}
+    small, large = Recipe.of(preset(task, "nrnn-small")), Recipe.of(preset(task, "nrnn-large"))
+    return {
+        **baselines,
+        "nrnn mult 0.02 add 0.02": small,
+        "nrnn mult 0.02 add 0.05": large,
+        **in_ito_convention(large),
+        f"lipschitz input noise {input_noise:g}": with_input_noise(baselines["lipschitz"], input_noise),
+        "lstm": lstm(),
+    }
+
+
+def ecg_recipes() -> dict[str, Recipe]:
+    """The rows of table 3, and ours."""
+    baselines = {name: Recipe.of(preset("ecg", name)) for name in ("antisymmetric", "cornn", "exprnn", "lipschitz")}
+    noisy = Recipe.of(preset("ecg", "nrnn"))
+    return {
+        **baselines,
+        "nrnn mult 0.03 add 0.06": noisy,
+        **in_ito_convention(noisy),
+        "lipschitz input noise 0.8": with_input_noise(baselines["lipschitz"], 0.8),
+        "lstm": lstm(),
+    }
+
+
+def _steps(step: float, last: float) -> tuple[float, ...]:
+    return tuple(round(step * k, 10) for k in range(1, round(last / step) + 1))
+
+
+_PIXEL_TABLE = measured(
+    Clean(),
+    *(White(sigma=sigma) for sigma in (0.1, 0.2, 0.3)),
+    *(SaltAndPepper(probability=p) for p in (0.03, 0.05, 0.1)),
+)
+_PIXEL_CURVES = measured(
+    Clean(),
+    *(White(sigma=sigma) for sigma in _steps(0.02, 0.3)),
+    *(SaltAndPepper(probability=p) for p in _steps(0.01, 0.12)),
+)
+_FGSM = measured(
+    *(FGSM(radius=radius) for radius in PIXEL_RADII),
+    *(FGSM(radius=radius, bounds=(0, 1)) for radius in PIXEL_RADII),
+)
+_PGD = measured(*(PGD(radius=radius, steps=20) for radius in PIXEL_RADII), samples=1000)
+_ECG_LEVELS = (0.4, 0.8, 1.2)
+_ECG_TABLE = measured(
+    Clean(), *(White(sigma=sigma) for sigma in _ECG_LEVELS), *(Multiplicative(sigma=sigma) for sigma in _ECG_LEVELS)
+)
+_ECG_CURVES = measured(
+    Clean(),
+    *(White(sigma=sigma) for sigma in _steps(0.1, 1.5)),
+    *(Multiplicative(sigma=sigma) for sigma in _steps(0.1, 1.5)),
+)
+
+_ROBUST = "noise in the hidden states keeps accuracy under"
+
+
+def _experiment(
+    name: str, claim: str, data: DataSet, recipes: dict[str, Recipe], measurements: tuple[Measurement, ...]
+) -> Experiment:
+    return Experiment(name=name, claim=claim, data=data, recipes=recipes, measurements=measurements)
+
+
+def paper_experiments() -> dict[str, Experiment]:
+    """Tables 1, 2, 3 and 5 and figures 1, 2 and 4, by name.
+
+    >>> sorted(paper_experiments())[:4]
+    ['figure-1', 'figure-2', 'figure-4', 'table-1']
+    """
+    ordered, permuted = _mnist_recipes("ordered-mnist", 0.1), _mnist_recipes("permuted-mnist", 0.1)
+    ecg, pixels, raw = ecg_recipes(), f"{_ROBUST} white noise and salt and pepper", PermutedMNIST(scale=Scale.RAW)
+    every = [
+        _experiment("table-1", f"{pixels}, ordered MNIST", MNIST(), ordered, _PIXEL_TABLE),
+        _experiment("table-2", f"{_ROBUST} the fast gradient sign method, ordered MNIST", MNIST(), ordered, _FGSM),
+        _experiment("table-2-pgd", f"{_ROBUST} projected gradient ascent, ordered MNIST", MNIST(), ordered, _PGD),
+        _experiment("table-3", f"{_ROBUST} white and multiplicative noise, ECG", ECG5000(), ecg, _ECG_TABLE),
+        _experiment("table-5", f"{pixels}, permuted MNIST", PermutedMNIST(), permuted, _PIXEL_TABLE),
+        _experiment("table-5-raw", f"{pixels}, permuted MNIST with pixels 0 to 255", raw, permuted, _PIXEL_TABLE),
+        _experiment("figure-1", f"{pixels}, ordered MNIST", MNIST(), ordered, _PIXEL_CURVES),
+        _experiment("figure-2", f"{_ROBUST} white and multiplicative noise, ECG", ECG5000(), ecg, _ECG_CURVES),
+        _experiment("figure-4", f"{pixels}, permuted MNIST", PermutedMNIST(), permuted, _PIXEL_CURVES),
+    ]
+    return {experiment.name: experiment for experiment in every}

@@ -1,0 +1,98 @@
+"""torch's own RNN, LSTM and GRU behind the same face: settings, lengths, ``last``; no noise and no step size."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from noisyrnn.models.model import ModelSetting
+from noisyrnn.rnn.lengths import checked_lengths
+
+
+class Recurrence(StrEnum):
+    """Which of torch's recurrences."""
+
+    RNN = "rnn"
+    LSTM = "lstm"
+    GRU = "gru"
+
+
+_TORCH = {Recurrence.RNN: nn.RNN, Recurrence.LSTM: nn.LSTM, Recurrence.GRU: nn.GRU}
+
+
+class ClassicRNN(nn.Module):
+    """h <- tanh(W h + U x + b), or torch's LSTM or GRU, called like every layer here.
+
+    >>> output, (h, c) = ClassicRNN(1, 8, recurrence=Recurrence.LSTM)(torch.randn(5, 2, 1))
+    >>> output.shape
+    torch.Size([5, 2, 8])
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        *,
+        recurrence: Recurrence = Recurrence.LSTM,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.batch_first = batch_first
+        self.directions = 2 if bidirectional else 1
+        self.output_size = self.directions * hidden_size
+        self.inner = _TORCH[recurrence](
+            input_size, hidden_size, num_layers, batch_first=batch_first, dropout=dropout, bidirectional=bidirectional,
+            device=device, dtype=dtype,
+        )  # fmt: skip
+
+    def forward(
+        self,
+        x: Tensor | PackedSequence,
+        h_0: Any = None,
+        *,
+        lengths: Tensor | None = None,
+        mask: Tensor | None = None,
+        dt: float | Tensor | None = None,
+        noise: bool | None = None,
+        generator: torch.Generator | None = None,
+        key: Any = None,
+        route: Any = None,
+        outputs: bool = True,
+        chunk: int | None = None,
+    ) -> tuple[Tensor | PackedSequence, Any]:
+        """Outputs of the top layer, and the last states of all layers, as torch gives them."""
+        if noise or dt is not None:
+            raise ValueError("torch's RNN, LSTM and GRU have no hidden noise and no step size; leave noise and dt out.")
+        if isinstance(x, PackedSequence) or (lengths is None and mask is None):
+            return self.inner(x, h_0)
+        batch, steps = (x.shape[0], x.shape[1]) if self.batch_first else (x.shape[1], x.shape[0])
+        counts = checked_lengths(lengths, mask, batch=batch, steps=steps, device=torch.device("cpu"))
+        if counts is not None and bool((counts < 1).any()):
+            raise ValueError("torch's RNN, LSTM and GRU need sequences of at least 1 step; drop the empty ones.")
+        packed = pack_padded_sequence(x, counts, batch_first=self.batch_first, enforce_sorted=False)  # type: ignore[arg-type]
+        output, h_n = self.inner(packed, h_0)
+        return pad_packed_sequence(output, batch_first=self.batch_first, total_length=steps)[0], h_n
+
+    def last(self, h_n: Any) -> Tensor:
+        """Last valid states of the top layer, (batch, directions x units)."""
+        h = h_n[0] if isinstance(h_n, tuple) else h_n
+        return torch.cat(tuple(h[-self.directions :]), dim=-1)
+
+
+class Classic(ModelSetting):
+    """Setting of :class:`ClassicRNN`."""
+
+    kind: Literal["classic"] = "classic"
+    recurrence: Recurrence = Recurrence.LSTM
+
+    def layer(self, inputs: int) -> ClassicRNN:
+        return ClassicRNN(inputs, self.hidden, **self.options())

@@ -1,0 +1,138 @@
+r"""Structured matrices, built once a sequence from plain parameters.
+
+    skew plus decay   M = (1 - beta)(B + B^T) + beta (B - B^T) - gamma I        Lipschitz RNN, noisy RNN
+    skew              M = B - B^T - gamma I                                     antisymmetric RNN (beta = 1)
+    orthogonal        Q = exp(S) or (I + S)^-1 (I - S), S skew                  exponential RNN
+    dynamic           Q = Q_0 exp(S), with Q_0 moved to Q and S to 0 now and then
+
+Plain parameters, not ``torch.nn.utils.parametrize``: parametrised modules cannot be pickled and rebuild at each access.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+Square = Float[Tensor, "n n"]
+
+
+def skew_plus_decay(B: Square, beta: float, gamma: float) -> Square:
+    """(1 - beta)(B + B^T) + beta (B - B^T) - gamma I.
+
+    >>> skew_plus_decay(torch.tensor([[0.0, 1.0], [0.0, 0.0]]), beta=1.0, gamma=0.5)
+    tensor([[-0.5000,  1.0000],
+            [-1.0000, -0.5000]])
+    """
+    # B enters with weight (1 - beta) + beta = 1, its transpose with (1 - beta) - beta.
+    identity = torch.eye(B.shape[0], dtype=B.dtype, device=B.device)
+    return B + (1 - 2 * beta) * B.mT - gamma * identity
+
+
+def upper_skew(A: Square) -> Square:
+    """triu(A) - triu(A)^T, strictly above the diagonal: n (n - 1) / 2 free numbers."""
+    upper = A.triu(1)
+    return upper - upper.mT
+
+
+def cayley(S: Square) -> Square:
+    """(I + S)^-1 (I - S): orthogonal for skew S, without eigenvalue -1."""
+    identity = torch.eye(S.shape[0], dtype=S.dtype, device=S.device)
+    return torch.linalg.solve(identity + S, identity - S)
+
+
+def polar(M: Square) -> Square:
+    """The orthogonal matrix nearest to M."""
+    left, _, right = torch.linalg.svd(M)
+    return left @ right
+
+
+class Parametrisation(StrEnum):
+    """How an orthogonal matrix is made from free parameters."""
+
+    EXPONENTIAL = "exponential"
+    CAYLEY = "cayley"
+    DYNAMIC = "dynamic"
+
+
+class RotationStart(StrEnum):
+    """Law of the initial rotation angles: of Henaff et al. (2016), or of the Cayley map (Helfrich et al. 2018)."""
+
+    HENAFF = "henaff"
+    CAYLEY = "cayley"
+
+
+class Orthogonal(nn.Module):
+    """Q in SO(n) from a free n x n parameter of which the upper triangle counts.
+
+    With the dynamic trivialisation (Lezcano-Casado 2019) the base moves to the current Q every ``rebase`` training
+    sequences (None: only at the start), *before* Q is built, so that the gradient is that of the new base; every
+    ``polish`` rebases the base is made exactly orthogonal again.
+
+    >>> Q = Orthogonal(4, Parametrisation.DYNAMIC)()
+    >>> torch.allclose(Q @ Q.mT, torch.eye(4), atol=1e-6)
+    True
+    """
+
+    base: Tensor
+    sequences: Tensor
+
+    def __init__(
+        self,
+        units: int,
+        parametrisation: Parametrisation,
+        *,
+        start: RotationStart = RotationStart.CAYLEY,
+        rebase: int | None = 100,
+        polish: int = 100,
+    ) -> None:
+        super().__init__()
+        for name, number in {"rebase": rebase, "polish": polish}.items():
+            if number is not None and number < 1:
+                raise ValueError(f"{name} must be at least 1, got {number}.")
+        self.parametrisation = parametrisation
+        self.rebase = rebase
+        self.polish = polish
+        angles = block_rotations(units, start)
+        self.A = nn.Parameter(angles)
+        if parametrisation is Parametrisation.DYNAMIC:
+            self.register_buffer("base", torch.matrix_exp(upper_skew(angles)))
+            self.register_buffer("sequences", torch.zeros((), dtype=torch.int64))
+            nn.init.zeros_(self.A)
+
+    def forward(self) -> Square:
+        if self.parametrisation is Parametrisation.CAYLEY:
+            return cayley(upper_skew(self.A))
+        if self.parametrisation is Parametrisation.EXPONENTIAL:
+            return torch.matrix_exp(upper_skew(self.A))
+        if self.training and torch.is_grad_enabled():
+            self._count()
+        return self.base @ torch.matrix_exp(upper_skew(self.A))
+
+    @torch.no_grad()
+    def _count(self) -> None:
+        passed = int(self.sequences)
+        self.sequences = self.sequences + 1
+        if self.rebase is None or passed == 0 or passed % self.rebase:
+            return
+        moved = self.base @ torch.matrix_exp(upper_skew(self.A))
+        self.base = polar(moved) if (passed // self.rebase) % self.polish == 0 else moved
+        # A new storage: graphs of earlier sequences keep the values they were made with.
+        self.A.data = torch.zeros_like(self.A)
+
+
+def block_rotations(units: int, start: RotationStart) -> Square:
+    """Block-diagonal skew matrix of random plane rotations; an odd unit is left at rest."""
+    planes = units // 2
+    if start is RotationStart.HENAFF:
+        angles = torch.empty(planes).uniform_(-math.pi, math.pi)
+    else:
+        angles = -torch.tan(torch.empty(planes).uniform_(0, math.pi / 2) / 2)
+    S = torch.zeros(units, units)
+    first = torch.arange(planes) * 2
+    S[first, first + 1] = angles
+    S[first + 1, first] = -angles
+    return S

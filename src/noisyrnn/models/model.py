@@ -1,0 +1,34 @@
+"""What every model's setting has: a size, a stack, and ``build``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from torch import nn
+
+from noisyrnn.rnn.network import Classifier
+from noisyrnn.setting import Setting
+
+
+class ModelSetting(Setting, ABC):
+    """A model as a value: how many units and layers, and what its own paper lets one choose."""
+
+    kind: str
+    hidden: int = 128
+    num_layers: int = 1
+    dropout: float = 0.0
+    bidirectional: bool = False
+
+    @abstractmethod
+    def layer(self, inputs: int) -> nn.Module:
+        """The recurrent layer for this many input features."""
+
+    def build(self, inputs: int, classes: int) -> Classifier:
+        """A classifier: layer and readout, with fresh weights from torch's global generator."""
+        return Classifier(self.layer(inputs), classes)
+
+    def options(self) -> dict[str, Any]:
+        """The setting as keyword arguments of its layer; batches come first, as in all public arrays."""
+        own = {name: getattr(self, name) for name in type(self).model_fields if name not in ("kind", "hidden")}
+        return {**own, "batch_first": True}

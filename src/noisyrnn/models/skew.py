@@ -1,0 +1,154 @@
+r"""The drift and the noise that the tanh family shares: A and W skew plus decay, noise in one of two conventions.
+
+As printed, Ito: h + dt f + sqrt(dt)(sigma_1 + sigma_2 f) xi. As released by the paper's authors, and as the strengths
+in its tables are meant: h + d * (1 - m + m U) * f + s xi with a learned step d in R^n. At the tables' step sizes the
+released noise is about ten times as strong in its additive part: see :func:`matched_strengths`.
+
+Matrices act on columns, as the papers write them; the released code multiplies rows, h A, which is B transposed here.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+
+import torch
+from torch import Tensor, nn
+
+from noisyrnn.models.matrices import skew_plus_decay
+from noisyrnn.rnn.cell import SDECell
+from noisyrnn.sde.activation import Activation
+from noisyrnn.sde.diffusion import AdditiveNoise, Diffusion, DriftNoise
+from noisyrnn.sde.drift import Drift, GatedDrift, TanhDrift
+from noisyrnn.sde.schemes import Scheme, SchemeName, released
+from noisyrnn.sde.steps import ConstantStep, LearnedStep, Step
+
+
+class Convention(StrEnum):
+    """What the noise strengths mean: the printed Ito equation, or the authors' released code."""
+
+    ITO = "ito"
+    RELEASED = "released"
+
+
+class Initialisation(StrEnum):
+    """Law of the recurrent matrices at the start; n units, scale s (``init_scale``).
+
+    RELEASED: standard deviation s / n, as the authors' code has it. PRINTED: variance s / n, as the paper has it (36
+    times as wide at n = 128, s = 0.1). CHANG: standard deviation s / sqrt(n), inputs N(0, 1 / m), biases 0, as Chang et
+    al. prescribe.
+    """
+
+    RELEASED = "released"
+    PRINTED = "printed"
+    CHANG = "chang"
+
+
+def matched_strengths(additive: float, multiplicative: float, dt: float) -> tuple[float, float]:
+    """(sigma_1, sigma_2) = (add / sqrt(dt), m sqrt(dt / 12)): Ito strengths with the variance of released ones.
+
+    The released multiplicative noise also has mean 1 - m / 2; that bias has no counterpart.
+
+    >>> matched_strengths(0.02, 0.02, 0.25)
+    (0.04, 0.0028867...)
+    """
+    return additive / math.sqrt(dt), multiplicative * math.sqrt(dt / 12)
+
+
+class SkewDrift(Drift):
+    """f(h, x) = A h + a(W h + U x + b) with learned B, C behind A and W; ``linear=False`` leaves A out."""
+
+    B: Tensor | None
+
+    def __init__(
+        self,
+        inputs: int,
+        units: int,
+        *,
+        beta_a: float,
+        beta_w: float,
+        gamma_a: float,
+        gamma_w: float,
+        activation: Activation,
+        initialisation: Initialisation,
+        init_scale: float,
+        linear: bool = True,
+        gated: bool = False,
+    ) -> None:
+        super().__init__(units)
+        for name, beta in {"beta": beta_a, "beta_w": beta_w}.items():
+            if not 0 <= beta <= 1:
+                raise ValueError(
+                    f"{name} weighs the skew part against the symmetric one and lies in [0, 1], got {beta}."
+                )
+        if init_scale < 0:
+            raise ValueError(f"init_scale must be at least 0, got {init_scale}.")
+        self.inputs = inputs
+        self.beta_a, self.beta_w, self.gamma_a, self.gamma_w = beta_a, beta_w, gamma_a, gamma_w
+        self.activation = activation
+        spread = _spread(initialisation, init_scale, units)
+        self.register_parameter("B", nn.Parameter(spread * torch.randn(units, units)) if linear else None)
+        self.C = nn.Parameter(spread * torch.randn(units, units))
+        self.input = _input_map(inputs, units, initialisation)
+        self.gate = _input_map(inputs, units, initialisation) if gated else None
+
+    def built(self) -> Drift:
+        W = skew_plus_decay(self.C, self.beta_w, self.gamma_w)
+        U, b = self.input.weight, self.input.bias
+        if self.gate is not None:
+            return GatedDrift(W, U, b, self.gate.weight, self.gate.bias, self.activation)
+        A = None if self.B is None else skew_plus_decay(self.B, self.beta_a, self.gamma_a)
+        return TanhDrift(A, W, U, b, self.activation)
+
+    def encode(self, x: Tensor) -> Tensor:
+        return self.built().encode(x)
+
+    def forward(self, h: Tensor, u: Tensor) -> Tensor:
+        return self.built()(h, u)
+
+    def lipschitz(self) -> float:
+        return self.built().lipschitz()
+
+
+def noisy_cell(
+    drift: Drift,
+    *,
+    additive: float,
+    multiplicative: float,
+    convention: Convention,
+    dt: float,
+    learned_step: bool | None = None,
+    scheme: Scheme | SchemeName = SchemeName.EULER_MARUYAMA,
+    substeps: int = 1,
+) -> SDECell:
+    """Any drift with the paper's noise in one of its two conventions; the step is learned by default as released."""
+    chosen = scheme.scheme if isinstance(scheme, SchemeName) else scheme
+    as_released = convention is Convention.RELEASED
+    if as_released and chosen is not SchemeName.EULER_MARUYAMA.scheme:
+        raise ValueError(
+            f"The released convention has a scheme of its own, got {chosen.name}; use Convention.ITO with it."
+        )
+    learned = as_released if learned_step is None else learned_step
+    length: Step = LearnedStep(drift.units, dt, positive=not as_released) if learned else ConstantStep(dt)
+    diffusion: Diffusion | None = None
+    if as_released and additive != 0:
+        diffusion = AdditiveNoise(additive)
+    elif not as_released and (additive != 0 or multiplicative != 0):
+        diffusion = DriftNoise(additive, multiplicative)
+    return SDECell(
+        drift, diffusion, dt=length, scheme=released(multiplicative) if as_released else chosen, substeps=substeps
+    )
+
+
+def _spread(initialisation: Initialisation, scale: float, units: int) -> float:
+    if initialisation is Initialisation.RELEASED:
+        return scale / units
+    return math.sqrt(scale / units) if initialisation is Initialisation.PRINTED else scale / math.sqrt(units)
+
+
+def _input_map(inputs: int, units: int, initialisation: Initialisation) -> nn.Linear:
+    linear = nn.Linear(inputs, units)
+    if initialisation is Initialisation.CHANG:
+        nn.init.normal_(linear.weight, std=1 / math.sqrt(inputs))
+        nn.init.zeros_(linear.bias)
+    return linear

@@ -1,0 +1,142 @@
+"""Claims of the paper, decided by rows: the paired difference of two models over seeds and its 95 % interval.
+
+Two runs with the same seed see the same test data under the same perturbation draws, so their difference d_i is paired:
+mean(d) ± t(n - 1, 0.975) s(d) / sqrt(n). A claim holds when the whole interval lies above the claimed margin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import sqrt
+
+from scipy.special import stdtrit
+
+from noisyrnn.report import labels
+from noisyrnn.report.paper import TASKS, Column, Task
+from noisyrnn.report.rows import Row, protocol
+from noisyrnn.report.tables import Runs, deviation, mean, runs
+
+CONFIDENCE = 0.95
+
+
+class Verdict(StrEnum):
+    """What the rows say about a claim."""
+
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    UNDECIDED = "undecided"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """``better`` is more accurate than ``worse`` at ``column``, by more than ``margin`` points.
+
+    A negative margin says that it is not much less accurate.
+
+    >>> Claim(task="ecg", source="Table 3", quote="", better="lipschitz", worse="cornn", column=("white", 0.4)).sentence
+    'Lipschitz RNN beats coRNN under white noise σ = 0.4'
+    """
+
+    task: str
+    source: str
+    quote: str
+    better: str
+    worse: str
+    column: Column
+    margin: float = 0.0
+
+    @property
+    def sentence(self) -> str:
+        better, worse, place = labels.model(self.better), labels.model(self.worse), labels.place(self.column)
+        if self.margin < 0:
+            return f"{better} is at most {-self.margin:g} points below {worse} {place}"
+        more = f" by more than {self.margin:g} points" if self.margin else ""
+        return f"{better} beats {worse} {place}{more}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A claim, its verdict, and the numbers behind it; low and high bound the mean difference."""
+
+    claim: Claim
+    verdict: Verdict
+    seeds: int = 0
+    protocol: str = ""
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    paper: float | None = None
+
+
+def interval(differences: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of the mean of paired differences; at least two are needed.
+
+    >>> low, high = interval([1.0, 2.0, 3.0])
+    >>> round(low, 3), round(high, 3)
+    (-0.484, 4.484)
+    """
+    spread = deviation(differences)
+    if spread is None:
+        raise ValueError(f"An interval needs at least 2 paired differences, got {len(differences)}.")
+    count = len(differences)
+    half = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2)) * spread / sqrt(count)
+    return mean(differences) - half, mean(differences) + half
+
+
+def verdict(low: float, high: float, margin: float) -> Verdict:
+    """Holds above the margin, does not hold at or below it, undecided across it.
+
+    >>> [str(verdict(low, high, 0.0)) for low, high in ((0.1, 0.3), (-0.3, -0.1), (-0.1, 0.1), (0.0, 0.0))]
+    ['holds', 'does not hold', 'undecided', 'does not hold']
+    """
+    if low > margin:
+        return Verdict.HOLDS
+    return Verdict.FAILS if high <= margin else Verdict.UNDECIDED
+
+
+def finding(claim: Claim, found: Runs) -> Finding:
+    """The claim decided in the regime that has the most to say: two seeds or more, the paper's, the most pairs."""
+    task = next((task for task in TASKS if task.name == claim.task), None)
+    paper = _printed_difference(claim, task) if task else None
+    choices = []
+    for model, regime in found:
+        if model == claim.better and (claim.worse, regime) in found:
+            pairs = _pairs(found[model, regime].get(claim.column, {}), found[claim.worse, regime].get(claim.column, {}))
+            if pairs:
+                choices.append((len(pairs) > 1, regime == "paper", len(pairs), regime, pairs))
+    if not choices:
+        return Finding(claim=claim, verdict=Verdict.NOT_RUN, paper=paper)
+    *_, regime, differences = max(choices)
+    low, high = interval(differences) if len(differences) > 1 else (None, None)
+    return Finding(
+        claim=claim,
+        verdict=Verdict.UNDECIDED if low is None or high is None else verdict(low, high, claim.margin),
+        seeds=len(differences),
+        protocol=protocol(regime, len(differences)),
+        difference=mean(differences),
+        low=low,
+        high=high,
+        paper=paper,
+    )
+
+
+def findings(rows: Iterable[Row], claims: Sequence[Claim]) -> tuple[Finding, ...]:
+    """Every claim decided from the rows of its task; a claim about an own experiment names that as its task."""
+    rows = tuple(rows)
+    experiments = {task.name: task.experiments for task in TASKS}
+    found = {name: runs(rows, experiments.get(name, (name,))) for name in {claim.task for claim in claims}}
+    return tuple(finding(claim, found[claim.task]) for claim in claims)
+
+
+def _pairs(better: dict[int, Row], worse: dict[int, Row]) -> list[float]:
+    # Another number of test samples means another test set: such runs are no pair.
+    seeds = [seed for seed in sorted(better) if seed in worse and better[seed].samples == worse[seed].samples]
+    return [better[seed].value - worse[seed].value for seed in seeds]
+
+
+def _printed_difference(claim: Claim, task: Task) -> float | None:
+    better, worse = task.number(claim.better, claim.column), task.number(claim.worse, claim.column)
+    return None if better is None or worse is None else round(better - worse, 6)

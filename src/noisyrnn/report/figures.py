@@ -1,0 +1,131 @@
+"""Figures: the curves of accuracy against the strength of a perturbation, one model each, as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from noisyrnn.report import labels
+from noisyrnn.report.paper import CLEAN, Task
+from noisyrnn.report.rows import protocol
+from noisyrnn.report.tables import Runs, deviation, mean
+
+STYLES = 7
+"""Curves that one figure can keep apart by colour, marker and line style."""
+# The models of the paper keep one style on every page; places are 0 to 6.
+_PLACES = {"nrnn mult 0.02 add 0.05": 0, "nrnn mult 0.03 add 0.06": 0, "lipschitz": 1, "cornn": 2, "antisymmetric": 3,
+           "exprnn": 4, "nrnn mult 0.02 add 0.02": 5}  # fmt: skip
+_REFERENCES = ("nrnn mult 0.02 add 0.05", "nrnn mult 0.03 add 0.06", "lipschitz")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """One model's accuracy over strengths; ``printed`` are the paper's points (strength, accuracy)."""
+
+    model: str
+    name: str
+    protocol: str
+    style: int
+    levels: tuple[float, ...]
+    means: tuple[float, ...]
+    deviations: tuple[float, ...]
+    printed: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """The curves under one measure."""
+
+    measure: str
+    curves: tuple[Curve, ...]
+
+    @property
+    def description(self) -> str:
+        """The panel in words: where each curve begins and ends."""
+
+        def end(curve: Curve, place: int) -> str:
+            return f"{curve.means[place]:.1f} % at {curve.levels[place]:g}"
+
+        return "; ".join(f"{curve.name}: {end(curve, 0)}, {end(curve, -1)}" for curve in self.curves) + "."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """Panels side by side with one legend."""
+
+    name: str
+    title: str
+    panels: tuple[Panel, ...]
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        """One curve a model, for the legend."""
+        first = {(curve.model, curve.protocol): curve for panel in self.panels for curve in panel.curves}
+        return tuple(first.values())
+
+
+def figures(name: str, title: str, found: Runs, task: Task | None = None) -> tuple[Figure, ...]:
+    """Figures of one task or experiment: the paper's models together, then own models beside the main two of the paper.
+
+    Under each measure a model is drawn in one regime: the paper's if it was run so, else the one with most seeds.
+    """
+    present = {model for model, _ in found}
+    known = [model for model in _PLACES if model in present] if task else []
+    own = sorted(present - set(known))
+    references = [model for model in known if model in _REFERENCES]
+    groups = [(name, title, known)] if known else []
+    room = STYLES - len(references)
+    for start in range(0, len(own), room):
+        more = f"{name}-own-{start // room + 1}" if task else f"{name}-{start // room + 1}"
+        about = f"{title}, rows of our own" if task else title
+        groups.append((more, about, references + own[start : start + room]))
+    drawn = (Figure(name=key, title=head, panels=_panels(found, models, task)) for key, head, models in groups)
+    return tuple(figure for figure in drawn if figure.panels)
+
+
+def _panels(found: Runs, models: Sequence[str], task: Task | None) -> tuple[Panel, ...]:
+    order = ("white", "salt-pepper", "multiplicative", "fgsm", "fgsm clipped", "pgd")
+    measured = {column[0] for (model, _), columns in found.items() if model in models for column in columns} - {"clean"}
+    panels = []
+    free = [style for style in range(STYLES) if style not in [_PLACES.get(model) for model in models]]
+    styles = {model: _PLACES[model] if model in _PLACES else free.pop(0) for model in models}
+    for measure in sorted(measured, key=lambda name: (order.index(name) if name in order else len(order), name)):
+        regimes = _regimes(found, measure)
+        curves = [
+            _curve(found, model, regimes[model], measure, styles[model], task) for model in models if model in regimes
+        ]
+        drawn = tuple(curve for curve in curves if len(curve.levels) > 1)
+        if drawn:
+            panels.append(Panel(measure=measure, curves=drawn))
+    return tuple(panels)
+
+
+def _regimes(found: Runs, measure: str) -> dict[str, str]:
+    """The regime in which each model is drawn under a measure."""
+    seeds = {
+        who: max((len(rows) for column, rows in columns.items() if column[0] == measure), default=0)
+        for who, columns in found.items()
+    }
+    measured = [who for who in found if seeds[who]]
+    # The last of a model stays.
+    return dict(sorted(measured, key=lambda who: (who[1] == "paper", seeds[who], who[1])))
+
+
+def _curve(found: Runs, model: str, regime: str, measure: str, style: int, task: Task | None) -> Curve:
+    measured = found[model, regime]
+    points = {level: list(seeds.values()) for (name, level), seeds in measured.items() if name == measure}
+    if points and CLEAN in measured:
+        points.setdefault(0.0, list(measured[CLEAN].values()))
+    levels = sorted(points)
+    values = [[row.value for row in points[level]] for level in levels]
+    printed = [(level, task.number(model, (measure, level) if level else CLEAN)) for level in levels] if task else []
+    return Curve(
+        model=model,
+        name=labels.model(model),
+        protocol=protocol(regime, max((len(value) for value in values), default=0)),
+        style=style,
+        levels=tuple(levels),
+        means=tuple(mean(value) for value in values),
+        deviations=tuple(deviation(value) or 0.0 for value in values),
+        printed=tuple((level, number) for level, number in printed if number is not None),
+    )

@@ -1,0 +1,299 @@
+r"""Layers called like ``torch.nn.RNN``: ``output, h_n = layer(x, h0)``.
+
+Layers, directions and axes are those of torch: x is (time, batch, inputs), or (batch, time, inputs) with
+``batch_first=True``, or (time, inputs) for one sequence; h_0 and h_n are (layers x directions, batch, units), a pair of
+these for coRNN; of a stack, each layer sees the outputs of the one below.
+
+Beyond torch: ``lengths`` or ``mask`` for sequences of unequal length (a PackedSequence works too), ``dt`` for irregular
+sampling, and the noise: on in ``train()``, off in ``eval()``, forced by ``noise=True`` or ``False``. One 64-bit key a
+call comes from ``generator`` (torch's global one by default); ``key`` gives it directly, with the first sample's index
+for batches that are split and the first step's for streams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from noisyrnn.rnn.cell import Cell, States
+from noisyrnn.rnn.fused import Route, run
+from noisyrnn.rnn.lengths import checked_lengths, reversed_in_time
+from noisyrnn.sde.brownian import Key, fresh_key, uniform
+from noisyrnn.sde.steps import ConstantStep
+
+_DROPOUT_STREAM = 1 << 32  # far from the streams of layers and directions
+
+Hidden = Tensor | tuple[Tensor, ...]
+
+
+class Layer(nn.Module):
+    """A stack of cells run over a sequence.
+
+    Cells are given in torch's order: layer 0 forward, layer 0 backward (if bidirectional), layer 1 forward, and so on.
+
+    >>> from noisyrnn.rnn.cell import SDECell
+    >>> from noisyrnn.sde import AdditiveNoise, Drift
+    >>> class Pull(Drift):
+    ...     def forward(self, h, u):
+    ...         return u - h
+    >>> layer = Layer(SDECell(Pull(units=2), AdditiveNoise(0.1), dt=0.5)).eval()
+    >>> output, h_n = layer(torch.ones(3, 1, 2))
+    >>> output[:, 0, 0]
+    tensor([0.5000, 0.7500, 0.8750])
+    """
+
+    def __init__(
+        self,
+        cells: Cell | Sequence[Cell],
+        *,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+    ) -> None:
+        super().__init__()
+        self.cells = nn.ModuleList([cells] if isinstance(cells, Cell) else cells)
+        self.batch_first = batch_first
+        self.dropout = dropout
+        self.bidirectional = bidirectional
+        self._check()
+
+    def _check(self) -> None:
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must lie in [0, 1), got {self.dropout}.")
+        count, directions = len(self.cells), self.directions
+        if count == 0 or count % directions:
+            raise ValueError(f"A layer needs at least one cell for each of its {directions} directions, got {count}.")
+        for index in range(directions, count):
+            wanted = directions * self._cell(index - directions).units
+            if self._cell(index).inputs != wanted:
+                raise ValueError(
+                    f"Cell {index} takes {self._cell(index).inputs} inputs but the layer below gives {wanted}; "
+                    "make them equal."
+                )
+        shapes = {(cell.units, cell.arity) for cell in self._all()}
+        if len(shapes) > 1:
+            raise ValueError("All cells of a layer must have the same number of units and of states.")
+
+    def _cell(self, index: int) -> Cell:
+        cell = self.cells[index]
+        assert isinstance(cell, Cell)
+        return cell
+
+    def _all(self) -> list[Cell]:
+        return [self._cell(index) for index in range(len(self.cells))]
+
+    @property
+    def directions(self) -> int:
+        return 2 if self.bidirectional else 1
+
+    @property
+    def num_layers(self) -> int:
+        return len(self.cells) // self.directions
+
+    @property
+    def input_size(self) -> int:
+        return self._cell(0).inputs
+
+    @property
+    def hidden_size(self) -> int:
+        return self._cell(0).units
+
+    @property
+    def output_size(self) -> int:
+        return self.directions * self.hidden_size
+
+    def forward(
+        self,
+        x: Tensor | PackedSequence,
+        h_0: Hidden | None = None,
+        *,
+        lengths: Tensor | None = None,
+        mask: Tensor | None = None,
+        dt: float | Tensor | None = None,
+        noise: bool | None = None,
+        generator: torch.Generator | None = None,
+        key: Key | None = None,
+        route: Route | None = None,
+        outputs: bool = True,
+        chunk: int | None = None,
+    ) -> tuple[Tensor | PackedSequence | None, Hidden]:
+        """Outputs of the top layer, and the last states of all layers.
+
+        ``outputs=False`` says that only the last states matter: the outputs come back as None where leaving them out
+        saves time or memory. ``chunk`` (about the square root of the number of steps) trades one more forward pass of
+        the native kernel for memory that grows with that square root.
+        """
+        if isinstance(x, PackedSequence):
+            if lengths is not None or mask is not None:
+                raise ValueError("A PackedSequence carries its lengths; do not pass lengths or mask beside it.")
+            call = {"dt": dt, "noise": noise, "generator": generator, "key": key, "route": route}
+            return self._packed(x, h_0, **call, outputs=outputs, chunk=chunk)
+        self._check_input(x)
+        single = x.ndim == 2
+        inside = x.unsqueeze(1) if single else x.transpose(0, 1) if self.batch_first else x
+        steps, batch, _ = inside.shape
+        counts = checked_lengths(lengths, mask, batch=batch, steps=steps, device=x.device)
+        sizes = self._step_sizes(dt, batch, steps, x)
+        states = self._states(h_0, batch, inside, single)
+        noise_key = self._noise_key(noise, generator, key)
+        dropout_key = (noise_key or key or fresh_key(generator)) if self._drops() else None
+        output, last = self._stacked(inside, states, counts, sizes, noise_key, dropout_key, route, outputs, chunk)
+        if single:
+            return None if output is None else output.squeeze(1), _joined(last, lambda state: state.squeeze(1))
+        if output is not None and self.batch_first:
+            output = output.transpose(0, 1)
+        return output, _joined(last, lambda state: state)
+
+    def last(self, h_n: Hidden) -> Tensor:
+        """What the top layer shows of its last valid states, (batch, directions x units)."""
+        parts = h_n if isinstance(h_n, tuple) else (h_n,)
+        top = range(len(self.cells) - self.directions, len(self.cells))
+        return torch.cat([self._cell(index).observe(tuple(part[index] for part in parts)) for index in top], dim=-1)
+
+    def _stacked(
+        self,
+        x: Tensor,
+        states: list[States],
+        lengths: Tensor | None,
+        dt: Tensor | None,
+        noise_key: Key | None,
+        dropout_key: Key | None,
+        route: Route | None,
+        outputs: bool,
+        chunk: int | None,
+    ) -> tuple[Tensor | None, list[States]]:
+        last: list[States] = []
+        for layer in range(self.num_layers):
+            if layer and dropout_key is not None:
+                x = self._dropped(x, dropout_key, layer)
+            shown: list[Tensor] = []
+            wanted = outputs or layer < self.num_layers - 1
+            for direction in range(self.directions):
+                index = layer * self.directions + direction
+                cell = self._cell(index)
+                seen, sizes = x, dt
+                if direction:
+                    seen = reversed_in_time(x, lengths)
+                    sizes = None if dt is None else reversed_in_time(dt.expand(-1, x.shape[1], -1), lengths)
+                key = noise_key.at(layer=layer, direction=direction) if noise_key and cell.noisy else None
+                output, end = run(
+                    cell, seen, states[index], key=key, dt=sizes, lengths=lengths, route=route, outputs=wanted,
+                    chunk=chunk,
+                )  # fmt: skip
+                last.append(end)
+                if wanted and output is not None:
+                    shown.append(reversed_in_time(output, lengths) if direction else output)
+            if not wanted:
+                return None, last
+            x = shown[0] if len(shown) == 1 else torch.cat(shown, dim=-1)
+        if lengths is not None:
+            # As torch pads: outputs beyond a sequence's end are zero.
+            beyond = torch.arange(x.shape[0], device=x.device).unsqueeze(-1) >= lengths
+            x = x.masked_fill(beyond.unsqueeze(-1), 0)
+        return x, last
+
+    def _packed(self, x: PackedSequence, h_0: Hidden | None, **call: Any) -> tuple[PackedSequence | None, Hidden]:
+        padded, counts = pad_packed_sequence(x, batch_first=self.batch_first)
+        output, h_n = self(padded, h_0, lengths=counts.to(padded.device), **call)
+        if output is None:
+            return None, h_n
+        in_order = x.sorted_indices is None
+        return pack_padded_sequence(output, counts, batch_first=self.batch_first, enforce_sorted=in_order), h_n
+
+    def _noise_key(self, noise: bool | None, generator: torch.Generator | None, key: Key | None) -> Key | None:
+        wanted = self.training if noise is None else noise
+        noisy = any(cell.noisy for cell in self._all())
+        if noise and not noisy:
+            raise ValueError(
+                f"noise=True, but this {type(self).__name__} has none; build it with noise strengths above 0."
+            )
+        if key is not None and generator is not None:
+            raise ValueError("Give a key or a generator, not both: a key fixes the noise, a generator draws a new key.")
+        if not wanted or not noisy:
+            return None
+        return fresh_key(generator) if key is None else key
+
+    def _drops(self) -> bool:
+        return self.training and self.dropout > 0 and self.num_layers > 1
+
+    def _dropped(self, x: Tensor, key: Key, layer: int) -> Tensor:
+        stream = Key(value=key.value, stream=_DROPOUT_STREAM + layer, sample=key.sample, step=key.step)
+        chance = uniform(stream, x.shape[1], x.shape[0], x.shape[2]).to(x.device)
+        return x * (chance >= self.dropout) / (1 - self.dropout)
+
+    def _check_input(self, x: Tensor) -> None:
+        order = "(batch, time, inputs)" if self.batch_first else "(time, batch, inputs)"
+        if x.ndim not in (2, 3):
+            raise ValueError(
+                f"Input must have axes {order}, or (time, inputs) for one sequence; got shape {tuple(x.shape)}."
+            )
+        if x.shape[-1] != self.input_size:
+            raise ValueError(
+                f"Input has {x.shape[-1]} features on its last axis but this layer takes {self.input_size}; "
+                f"axes are {order}."
+            )
+        weight = next(self.parameters(), None)
+        if weight is not None and x.dtype != weight.dtype:
+            raise ValueError(
+                f"Input is {x.dtype} but the layer's weights are {weight.dtype}; convert one of them, "
+                f"for example x.to({weight.dtype})."
+            )
+
+    def _step_sizes(self, dt: float | Tensor | None, batch: int, steps: int, like: Tensor) -> Tensor | None:
+        """dt as (time, 1 or batch, 1)."""
+        if dt is None:
+            return None
+        for cell in self._all():
+            if not cell.timed or not isinstance(getattr(cell, "length", None), ConstantStep):
+                raise ValueError(
+                    f"dt replaces a constant step size, which this {type(self).__name__} does not have; "
+                    "build it with a fixed dt (learned_step=False), or leave dt out."
+                )
+        sizes = torch.as_tensor(dt, dtype=like.dtype, device=like.device)
+        if not bool((sizes > 0).all()) or not bool(sizes.isfinite().all()):
+            raise ValueError("Step sizes dt must be positive and finite; drop or merge samples taken at the same time.")
+        if sizes.ndim == 0:
+            return sizes.expand(steps, 1, 1)
+        if sizes.shape == (steps,):
+            return sizes.reshape(steps, 1, 1)
+        if sizes.shape == ((batch, steps) if self.batch_first else (steps, batch)):
+            return (sizes.mT if self.batch_first else sizes).unsqueeze(-1)
+        axes = "(batch, time)" if self.batch_first else "(time, batch)"
+        raise ValueError(
+            f"dt must be a number, one for each of the {steps} steps, or one for each sample and step {axes}; "
+            f"got shape {tuple(sizes.shape)}."
+        )
+
+    def _states(self, h_0: Hidden | None, batch: int, like: Tensor, single: bool) -> list[States]:
+        if h_0 is None:
+            return [cell.start(batch, like) for cell in self._all()]
+        parts = h_0 if isinstance(h_0, tuple) else (h_0,)
+        arity, count = self._cell(0).arity, len(self.cells)
+        if len(parts) != arity:
+            raise ValueError(f"h_0 must be {arity} tensor{'s' if arity > 1 else ''}, got {len(parts)}.")
+        shape = (count, self.hidden_size) if single else (count, batch, self.hidden_size)
+        for part in parts:
+            if tuple(part.shape) != shape:
+                raise ValueError(
+                    f"h_0 must have shape {shape} (layers x directions, batch, units), got {tuple(part.shape)}."
+                )
+        whole = [part.unsqueeze(1) for part in parts] if single else parts
+        return [tuple(part[index] for part in whole) for index in range(count)]
+
+
+def stacked(cell: Callable[[int], Cell], inputs: int, units: int, num_layers: int, bidirectional: bool) -> list[Cell]:
+    """One cell for each layer and direction, in torch's order; ``cell`` makes one from its number of inputs."""
+    if num_layers < 1:
+        raise ValueError(f"num_layers must be at least 1, got {num_layers}.")
+    directions = 2 if bidirectional else 1
+    widths = [inputs] + [directions * units] * (num_layers - 1)
+    return [cell(width) for width in widths for _ in range(directions)]
+
+
+def _joined(states: list[States], shaped: Callable[[Tensor], Tensor]) -> Hidden:
+    parts = tuple(shaped(torch.stack(part)) for part in zip(*states, strict=True))
+    return parts[0] if len(parts) == 1 else parts

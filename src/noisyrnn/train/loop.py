@@ -1,0 +1,207 @@
+r"""One straight loop: batches in random order, noise, cross-entropy, a step; a checkpoint after each epoch.
+
+    minimise  1/N sum_i  w_{y_i} L(y_i, V h_T(x~_i, xi) + c)
+
+A run that was killed at any moment continues from its last checkpoint to the same weights, bit by bit, on one kind of
+CPU and with the same number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from noisyrnn.checkpoint import save
+from noisyrnn.data import Split
+from noisyrnn.evaluate import accuracy, attacked, refuse_unfinite, with_range
+from noisyrnn.models import Model
+from noisyrnn.perturb import Perturbation
+from noisyrnn.rnn import Classifier
+from noisyrnn.train.interruption import held_back
+from noisyrnn.train.setting import Diverged, Train
+from noisyrnn.train.state import Epoch, Position, State
+
+
+class Moment(NamedTuple):
+    """Where training stands, after each batch; epochs and batches count from 1 here."""
+
+    epoch: int
+    epochs: int
+    batch: int
+    batches: int
+    loss: float
+
+
+Progress = Callable[[Moment], None]
+
+
+def fit(
+    network: Classifier,
+    split: Split,
+    train: Train,
+    *,
+    seed: int,
+    validation: Split | None = None,
+    setting: Model | None = None,
+    path: Path | None = None,
+    every: int | None = None,
+    branch: Path | None = None,
+    about: dict[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> tuple[Epoch, ...]:
+    """Epochs of training; the network holds the last weights (or the best, if ``train.best``), in evaluation mode.
+
+    With ``path``, a checkpoint is written after each epoch, after ``every`` batches if given, and on Ctrl-C; if one is
+    there already, training continues from it, also to more epochs than it was begun with. ``branch`` keeps the state
+    before the latest decay, from which another schedule can continue. With ``setting``, and what it says ``about``
+    itself, a checkpoint can rebuild its network.
+
+    >>> from noisyrnn.models import Lipschitz
+    >>> from noisyrnn.train import fresh
+    >>> split = Split(x=torch.randn(8, 5, 1), y=torch.arange(8) % 2)
+    >>> network = fresh(Lipschitz(hidden=4), inputs=1, classes=2, seed=0)
+    >>> [epoch.epoch for epoch in fit(network, split, Train(epochs=2, batch=4), seed=0)]
+    [0, 1]
+    """
+    _refuse(network, split, train, validation, every)
+    state = State(network=network, train=train, seed=seed, setting=setting, about=about or {})
+    if path is not None and path.exists():
+        state.resume(path)
+    weight = next(network.parameters())
+    class_weights = None if train.class_weights is None else torch.tensor(train.class_weights).to(weight)
+    noise = None if train.input_noise is None else with_range(train.input_noise, split.x)
+    batches = -(-len(split) // train.batch)
+    doors = state.doors
+    with torch.random.fork_rng(devices=[]), held_back(path is not None) as asked:
+        torch.set_rng_state(doors.rest.get_state())
+        while state.at.epoch < train.epochs and not state.at.stopped:
+            network.train()
+            epoch, began, order_state = state.at.epoch, time.perf_counter(), doors.order.get_state()
+            order = torch.randperm(len(split), generator=doors.order)
+            for group in state.optimiser.param_groups:
+                group["lr"] = group["prescribed"] * train.factor(epoch)
+            for batch in range(state.at.batch, batches):
+                part = _part(split, order[batch * train.batch : (batch + 1) * train.batch])
+                x, y, lengths = _disturbed(state, part, noise), part.y.to(weight.device), part.lengths
+                logits = _logits(network, x.to(weight), lengths, doors.hidden, train.dropout)
+                loss = nn.functional.cross_entropy(logits, y, weight=class_weights)
+                height = float(loss.detach())
+                if not math.isfinite(height):
+                    raise _divergence(epoch, batch, train)
+                state.optimiser.zero_grad()
+                loss.backward()
+                if train.clip is not None:
+                    nn.utils.clip_grad_norm_(network.parameters(), train.clip)
+                state.optimiser.step()
+                now = time.perf_counter()
+                state.at = state.at.model_copy(
+                    update={
+                        "batch": batch + 1,
+                        "loss": state.at.loss + height * len(part),
+                        "right": state.at.right + int((logits.detach().argmax(dim=1) == y).sum()),
+                        "seconds": state.at.seconds + now - began,
+                    }
+                )
+                began = now
+                if progress is not None:
+                    progress(Moment(epoch + 1, train.epochs, batch + 1, batches, height))
+                due = every is not None and (batch + 1) % every == 0
+                if path is not None and batch + 1 < batches and (asked or due):
+                    save(path, state.checkpoint(inputs=split.x.shape[2], order=order_state))
+                    asked.leave()
+            _close_epoch(state, split, validation)
+            if path is not None:
+                # Between epochs the next one has not yet drawn its order.
+                end = state.checkpoint(inputs=split.x.shape[2], order=doors.order.get_state())
+                save(path, end)
+                if branch is not None and epoch in train.decay:
+                    save(branch, end)
+            asked.leave()
+    if state.best:
+        network.load_state_dict(state.best)
+    network.eval()
+    return state.at.history
+
+
+def _part(split: Split, index: Tensor) -> Split:
+    lengths = None if split.lengths is None else split.lengths[index]
+    return Split(x=split.x[index], y=split.y[index], lengths=lengths)
+
+
+def _disturbed(state: State, part: Split, noise: Perturbation | None) -> Tensor:
+    x, adversary = part.x, state.train.adversary
+    if noise is not None:
+        x = noise(x, state.doors.input)
+    if adversary is not None:
+        x = attacked(state.network, x, part.y, adversary, state.doors.input, lengths=part.lengths)
+    return x
+
+
+def _logits(network: Classifier, x: Tensor, lengths: Tensor | None, hidden: torch.Generator, dropout: float) -> Tensor:
+    call = {} if lengths is None else {"lengths": lengths.to(x.device)}
+    if not dropout:
+        return network(x, generator=hidden, **call)
+    features = network.features(x, generator=hidden, **call)
+    kept = (torch.rand(features.shape, generator=hidden) >= dropout).to(features)
+    return network.readout(features * kept / (1 - dropout))
+
+
+def _close_epoch(state: State, split: Split, validation: Split | None) -> None:
+    """The record of the epoch, and a position at the beginning of the next."""
+    at, train = state.at, state.train
+    if not all(bool(torch.isfinite(parameter).all()) for parameter in state.network.parameters()):
+        raise _divergence(at.epoch, at.batch - 1, train)
+    found = accuracy(state.network, validation) if train.validate_epochs and validation is not None else None
+    improved = found is not None and (at.best is None or found > at.best)
+    if improved and train.best:
+        state.best = {name: tensor.detach().clone() for name, tensor in state.network.state_dict().items()}
+    stale = 0 if improved else at.stale + 1
+    record = Epoch(
+        epoch=at.epoch,
+        rate=train.rate(at.epoch),
+        loss=at.loss / len(split),
+        accuracy=100 * at.right / len(split),
+        validation=found,
+        seconds=at.seconds,
+    )
+    state.at = Position(
+        epoch=at.epoch + 1,
+        best=found if improved else at.best,
+        stale=stale,
+        stopped=train.patience is not None and stale >= train.patience,
+        history=(*at.history, record),
+    )
+
+
+def _refuse(network: Classifier, split: Split, train: Train, validation: Split | None, every: int | None) -> None:
+    if len(split) == 0:
+        raise ValueError("There is nothing to train on: the split has no samples.")
+    refuse_unfinite(split.x)
+    lowest, highest = int(split.y.min()), int(split.y.max())
+    if lowest < 0 or highest >= network.classes:
+        raise ValueError(
+            f"Classes must be 0 to {network.classes - 1} for this network, got {lowest} to {highest}; number them from "
+            "0, or build the network with more classes."
+        )
+    if train.validate_epochs and (validation is None or len(validation) == 0):
+        raise ValueError("validate_epochs=True needs a validation split with samples; give one, or leave it out.")
+    if train.class_weights is not None and len(train.class_weights) != network.classes:
+        raise ValueError(
+            f"class_weights needs one number for each of the {network.classes} classes, got {len(train.class_weights)}."
+        )
+    if every is not None and every < 1:
+        raise ValueError(f"every counts batches between checkpoints and must be at least 1, got {every}.")
+
+
+def _divergence(epoch: int, batch: int, train: Train) -> Diverged:
+    clip = "set clip, for example clip=1" if train.clip is None else f"a smaller clip than {train.clip:g}"
+    return Diverged(
+        f"Training left the finite numbers in epoch {epoch}, batch {batch}, at rate {train.rate(epoch):g}: "
+        f"try a smaller lr, or {clip}."
+    )

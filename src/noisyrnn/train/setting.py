@@ -1,0 +1,78 @@
+"""How a network is trained, as a value; and the one way in which training can fail."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, TypeVar
+
+from pydantic import Field, model_validator
+
+from noisyrnn.attack import Attack
+from noisyrnn.models import Optimiser
+from noisyrnn.perturb import Perturbation
+from noisyrnn.setting import Setting
+
+Positive = Annotated[float, Field(gt=0)]
+_T = TypeVar("_T", bound="Train")
+
+
+class Diverged(ValueError):
+    """Training left the finite numbers; the message says when, and what to try."""
+
+
+class Train(Setting):
+    """How a network is trained; the defaults are the noisy RNN's, with decay and all options left out.
+
+    ``decay`` {e: factor} multiplies the rate after epoch e, counted from 0, as the authors' code does: with {90: 0.1},
+    91 epochs run at the full rate. ``input_noise`` and ``adversary`` disturb the inputs of each batch; ``dropout`` acts
+    on the last state. ``best`` keeps the weights of the best validation accuracy, ``patience`` stops after that many
+    epochs without a better one; both are off in the paper's protocol.
+
+    >>> [round(Train(lr=0.1, epochs=100, decay={90: 0.1}).rate(epoch), 3) for epoch in (0, 90, 91)]
+    [0.1, 0.1, 0.01]
+    """
+
+    optimiser: Optimiser = Optimiser.ADAM
+    lr: Positive = 1e-3
+    lr_orthogonal: Positive | None = None
+    batch: int = Field(default=128, ge=1)
+    epochs: int = Field(default=100, ge=1)
+    decay: dict[Annotated[int, Field(ge=0)], Positive] = Field(default={})
+    clip: Positive | None = None
+    weight_decay: float = Field(default=0.0, ge=0)
+    class_weights: tuple[Annotated[float, Field(ge=0)], ...] | None = None
+    input_noise: Perturbation | None = None
+    adversary: Attack | None = None
+    dropout: float = Field(default=0.0, ge=0, lt=1)
+    validate_epochs: bool = False
+    best: bool = False
+    patience: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _agree(self: _T) -> _T:
+        late = [epoch for epoch in self.decay if epoch >= self.epochs]
+        if late:
+            raise ValueError(
+                f"decay after epoch {late[0]} never happens in {self.epochs} epochs (0 to {self.epochs - 1}); "
+                "choose an earlier one."
+            )
+        if (self.best or self.patience) and not self.validate_epochs:
+            raise ValueError("best and patience look at the validation split; set validate_epochs=True with them.")
+        return self
+
+    def factor(self, epoch: int) -> float:
+        """Product of all decays before an epoch."""
+        return math.prod((factor for after, factor in sorted(self.decay.items()) if after < epoch), start=1.0)
+
+    def rate(self, epoch: int) -> float:
+        """Learning rate of an epoch, counted from 0."""
+        return self.lr * self.factor(epoch)
+
+    def shortened(self, epochs: int) -> Train:
+        """The same over fewer or more epochs, with decays at the same share of them and felt in one epoch at least.
+
+        >>> Train(decay={90: 0.1}).shortened(30).decay, Train(decay={90: 0.1}).shortened(5).decay
+        ({27: 0.1}, {3: 0.1})
+        """
+        moved = {max(0, min(epochs - 2, after * epochs // self.epochs)): factor for after, factor in self.decay.items()}
+        return self.model_validate({**self.model_dump(), "epochs": epochs, "decay": moved if epochs > 1 else {}})

@@ -1,0 +1,135 @@
+"""Experiments as values: the paper's protocol, JSON there and back, stable identities, honest labels."""
+
+from __future__ import annotations
+
+import pytest
+
+from noisyrnn.data import ECG5000
+from noisyrnn.experiments import EXPERIMENTS, Experiment, Run, experiment, noise_search, override, published, reduced
+from noisyrnn.experiments.paper import tables
+from noisyrnn.experiments.task import tasks
+from noisyrnn.models import Convention, Noisy
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_experiments_survive_json(name: str) -> None:
+    value = EXPERIMENTS[name]
+    assert Experiment.model_validate_json(value.model_dump_json()) == value
+    assert value.name == name
+    runs = [run for _, run in value.runs()]
+    assert len({run.key for run in runs}) == len(runs)
+    assert Run.model_validate_json(runs[0].model_dump_json()).key == runs[0].key
+
+
+@pytest.mark.parametrize("name", ["table-1", "table-2", "table-3", "table-5"])
+def test_tables_have_the_papers_rows_and_columns(name: str) -> None:
+    numbers, value = published(name), EXPERIMENTS[name]
+    columns = {str(measurement) for measurement in value.measurements}
+    assert numbers.keys() <= value.recipes.keys()
+    assert all(set(row) <= columns for row in numbers.values())
+    assert value.protocol == "paper"
+    assert value.seeds == 10
+
+
+def test_the_protocol_is_the_papers() -> None:
+    tuning = tables()["tuning"]
+    for name, label, row in (
+        ("table-1", "nrnn mult 0.02 add 0.02", "ordered-mnist small"),
+        ("table-1", "nrnn mult 0.02 add 0.05", "ordered-mnist large"),
+        ("table-5", "nrnn mult 0.02 add 0.05", "permuted-mnist large"),
+        ("table-3", "nrnn mult 0.03 add 0.06", "ecg"),
+    ):
+        recipe = EXPERIMENTS[name].recipes[label]
+        model, train = recipe.model, recipe.train
+        assert isinstance(model, Noisy)
+        assert [
+            model.hidden, train.lr, train.decay[90], model.beta, model.gamma_a, model.gamma_w, model.dt,
+            model.init_scale, model.additive, model.multiplicative,
+        ] == tuning[row]  # fmt: skip
+        assert train.epochs == 100
+        assert model.convention is Convention.RELEASED
+    for value in EXPERIMENTS.values():
+        for recipe in value.recipes.values():
+            assert recipe.model.hidden == 128
+            assert (recipe.train.epochs, recipe.train.best, recipe.train.patience) == (100, False, None)
+
+
+def test_tables_and_figures_share_their_runs() -> None:
+    shared = [EXPERIMENTS[name] for name in ("table-1", "table-2", "table-2-pgd", "figure-1")]
+    assert len(tasks(shared)) == len(tasks(shared[:1]))
+    assert len(tasks([EXPERIMENTS["table-3"], EXPERIMENTS["figure-2"]])) == len(tasks([EXPERIMENTS["table-3"]]))
+
+
+def test_figures_have_finer_grids_that_contain_the_tables_levels() -> None:
+    for figure, table in (("figure-1", "table-1"), ("figure-2", "table-3"), ("figure-4", "table-5")):
+        fine, coarse = ({str(m) for m in EXPERIMENTS[name].measurements} for name in (figure, table))
+        assert coarse < fine
+
+
+def test_identities_do_not_move() -> None:
+    """Directories of earlier runs are found by these keys."""
+    label, run = next(EXPERIMENTS["table-3"].runs())
+    assert (label, run.key) == ("antisymmetric", "fefef2a265a8eca6")
+
+
+def test_reduced_protocols_are_labelled() -> None:
+    value = reduced(experiment("table-1"), epochs=30, seeds=1, models=["lipschitz", "nrnn*0.05"])
+    assert value.protocol == "reduced: epochs 30, seeds 1"
+    assert [*value.recipes] == [
+        "lipschitz", "nrnn mult 0.02 add 0.05", "nrnn ito mult 0.02 add 0.05", "nrnn ito matched mult 0.02 add 0.05",
+    ]  # fmt: skip
+    assert value.recipes["lipschitz"].train.decay == {27: 0.1}
+    assert reduced(experiment("table-1"), epochs=20).recipes["lipschitz"].train.decay == {18: 0.1}
+    assert reduced(experiment("table-3"), epochs=100, seeds=10, models=["lstm"]).protocol == "paper"
+    further = reduced(value, overrides={"model.hidden": 16})
+    assert further.protocol == "reduced: epochs 30, seeds 1, model.hidden=16"
+    assert {recipe.model.hidden for recipe in further.recipes.values()} == {16}
+    assert reduced(noise_search(draws=2), seeds=1).protocol == "ours, seeds 1"
+
+
+def test_overrides_reach_data_and_only_models_that_have_them() -> None:
+    value = reduced(
+        experiment("table-3"),
+        overrides=dict(map(override, ["data.split_seed=3", "model.additive=0.2", 'train.decay={"5": 0.5}'])),
+    )
+    assert value.data == ECG5000(split_seed=3)
+    assert value.recipes["nrnn mult 0.03 add 0.06"].model.additive == 0.2
+    assert value.recipes["lstm"].model == experiment("table-3").recipes["lstm"].model
+    assert value.recipes["lstm"].train.decay == {5: 0.5}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "complaint"),
+    [
+        ("train.learning_rate", 1, "valid keys of train are adversary, batch"),
+        ("model.sigma", 1, "valid keys of model are activation"),
+        ("lr", 1, "keys begin with train., model. or data."),
+        ("data.colour", 1, "valid keys of data are classes"),
+        ("train.lr", -1, "train.lr=-1 is refused: lr: input should be greater than 0, got -1."),
+        ("train.optimiser", "sgd", "train.optimiser=sgd is refused"),
+        ("train.decay", {100: 0.1}, "never happens in 100 epochs"),
+    ],
+)
+def test_wrong_overrides_are_one_sentence(key: str, value: object, complaint: str) -> None:
+    with pytest.raises(ValueError, match=r".") as caught:
+        reduced(experiment("table-3"), overrides={key: value})
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_wrong_models_and_names_are_one_sentence() -> None:
+    with pytest.raises(ValueError, match="has no model 'gru'; choose from 'antisymmetric'"):
+        reduced(experiment("table-3"), models=["gru"])
+    with pytest.raises(ValueError, match="choose one of ablation"):
+        experiment("table-4")
+    with pytest.raises(ValueError, match="form key=value"):
+        override("train.lr")
+
+
+def test_noise_levels_are_drawn_from_the_papers_range() -> None:
+    models = [recipe.model for recipe in noise_search(draws=40).recipes.values()]
+    strengths = [strength for model in models for strength in (model.additive, model.multiplicative)]
+    assert 0.01 <= min(strengths) < 0.02
+    assert 0.09 < max(strengths) <= 0.1
+    assert noise_search(seed=1).recipes.keys() != noise_search(seed=2).recipes.keys()
+    assert all(measurement.part.value == "validation" for measurement in noise_search().measurements)
