@@ -158,7 +158,7 @@ def test_a_linear_network_is_certified_up_to_its_boundary(norm):
     P = random_problem(torch.Generator().manual_seed(3), samples=10, activation=activation("identity"))
     exact = first_order_distance(P.network, P.x, P.y, norm=norm)
     for certificate in (ball_certificate, adjoint_certificate):
-        radius = certificate(P.network, P.x, P.y, norm=norm).radius
+        radius = certificate(P.network, P.x, P.y, norm=norm, tolerance=1e-6).radius
         assert bool((radius <= exact).all())
         assert torch.allclose(radius, exact, rtol=2e-6)
     P = two_classes()
@@ -170,13 +170,13 @@ def test_batches_chunks_and_steps_by_sample_agree():
     dt = 0.05 + 0.2 * torch.rand(7, 6, 1, generator=generator, dtype=torch.float64)
     P = random_problem(generator, samples=7, dt=dt)
     whole = ball_certificate(P.network, P.x, P.y).radius
-    assert torch.allclose(ball_certificate(P.network, P.x, P.y, chunk=2).radius, whole, rtol=1e-5)
+    assert torch.allclose(ball_certificate(P.network, P.x, P.y, chunk=2).radius, whole, rtol=2e-4)
     each = 8.0 * 16 * 6 * 5
     parts = adjoint_certificate(P.network, P.x, P.y, memory=2 * each).radius
-    assert torch.allclose(parts, adjoint_certificate(P.network, P.x, P.y).radius, rtol=1e-5)
+    assert torch.allclose(parts, adjoint_certificate(P.network, P.x, P.y).radius, rtol=2e-4)
     one = replace(P.network, dt=dt[3])
     alone = ball_certificate(one, P.x[3:4], P.y[3:4]).radius
-    assert alone.item() == pytest.approx(whole[3].item(), rel=1e-5)
+    assert alone.item() == pytest.approx(whole[3].item(), rel=2e-4)
 
 
 def test_misclassified_samples_have_radius_zero_and_lower_precision_costs_radius():

@@ -3,6 +3,9 @@
 import pytest
 import torch
 
+from noisyrnn.models.cornn import CoRNN
+from noisyrnn.models.tanh import AntisymmetricRNN, LipschitzRNN, NoisyRNN
+from noisyrnn.rnn.network import Classifier
 from noisyrnn.sde import (
     SDE,
     AdditiveNoise,
@@ -14,7 +17,15 @@ from noisyrnn.sde import (
     heun,
     released,
 )
-from noisyrnn.theory import Network, Released, explicit_loss, regulariser
+from noisyrnn.theory import (
+    Network,
+    Released,
+    adjoint_certificate,
+    ball_certificate,
+    explicit_loss,
+    global_certificate,
+    regulariser,
+)
 
 
 def drift():
@@ -37,6 +48,30 @@ def test_a_cells_parts_make_the_same_network_and_can_be_trained_through():
     loss.mean().backward()
     for parameter in (sde.drift.W, step.dt, readout.weight):
         assert parameter.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize("layer", [NoisyRNN, LipschitzRNN, AntisymmetricRNN])
+def test_a_built_layer_is_certified_and_regularised(layer):
+    torch.manual_seed(1)
+    model = Classifier(layer(1, 6, dt=0.2), classes=3).eval()
+    x = torch.randn(4, 7, 1)
+    network = Network.of_classifier(model)
+    assert torch.allclose(network.logits(x), model(x), atol=1e-6)
+    y = model(x).argmax(-1)
+    result = regulariser(network, x, network.cross_entropy(y))
+    assert torch.isfinite(result.total).all()
+    for certificate in (global_certificate, ball_certificate, adjoint_certificate):
+        assert bool((certificate(network, x, y).radius > 0).all())
+
+
+def test_layers_that_the_theorems_do_not_cover_are_refused():
+    two = Classifier(LipschitzRNN(1, 4, num_layers=2), classes=2)
+    with pytest.raises(ValueError, match="one layer of an SDE cell"):
+        Network.of_classifier(two)
+    with pytest.raises(ValueError, match="one layer of an SDE cell"):
+        Network.of_classifier(Classifier(CoRNN(1, 4), classes=2))
+    with pytest.raises(ValueError, match="substeps=2"):
+        Network.of_classifier(Classifier(LipschitzRNN(1, 4, substeps=2), classes=2))
 
 
 def test_the_released_scheme_is_recognised():

@@ -36,7 +36,7 @@ from noisyrnn.types import Sequence
 
 Radii = Float[Tensor, "batch trials"]
 
-_TRIALS = 16  # radii tried in one pass
+_TRIALS = 8  # radii tried in one pass
 _DECADES = 300  # how far below the first-order distance a radius is looked for
 _NORM_SAFETY = 1e-10  # the largest eigenvalue of J^T J is right to about d^2 units of roundoff
 _GRAM_SAFETY = 1e-12  # what W G W^T may lose by cancellation, in units of ||W_i||^2 tr G
@@ -48,7 +48,7 @@ def ball_certificate(
     y: Labels,
     *,
     norm: Norm = Norm.L2,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-4,
     precision: torch.dtype = torch.float64,
     chunk: int = 64,
 ) -> Certificate:
@@ -68,7 +68,7 @@ def adjoint_certificate(
     y: Labels,
     *,
     norm: Norm = Norm.L2,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-4,
     precision: torch.dtype = torch.float64,
     memory: float = 4e9,
 ) -> Certificate:

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from noisyrnn.sde import Coupling, Diffusion, Drift, Scheme, Silence, StateStep, Step, euler_maruyama
 from noisyrnn.sde.pace import UniformFactor
 from noisyrnn.theory.loss import CrossEntropy
+from noisyrnn.theory.spread import Spread
 from noisyrnn.types import Sequence, State
 
 
@@ -109,6 +110,32 @@ class Network:
             h0=h0,
             released=Released(multiplicative=pace.multiplicative) if isinstance(pace, UniformFactor) else None,
         )
+
+    @classmethod
+    def of_classifier(cls, model: Any) -> Network:
+        """The network of a trained classifier: one layer of an SDE cell, in one direction, with its readout.
+
+        >>> from noisyrnn.models.tanh import NoisyRNN
+        >>> from noisyrnn.rnn.network import Classifier
+        >>> model = Classifier(NoisyRNN(1, 8), classes=3).eval()
+        >>> x = torch.randn(2, 5, 1)
+        >>> bool(torch.allclose(Network.of_classifier(model).logits(x), model(x), atol=1e-6))
+        True
+        """
+        layer = model.layer
+        cell = layer.cells[0] if len(getattr(layer, "cells", ())) == 1 else None
+        sde = getattr(cell, "sde", None)
+        if cell is None or sde is None:
+            raise ValueError(
+                f"The theorems are about one layer of an SDE cell in one direction, got {type(layer).__name__}; "
+                "use a single noisy, Lipschitz or antisymmetric layer (smoothing certifies any model)."
+            )
+        if cell.substeps > 1:
+            raise ValueError(
+                f"The theorems count one step an input, got substeps={cell.substeps}; use Network.of with "
+                "dt / substeps and repeat each input as often."
+            )
+        return cls.of(sde, step=cell.length, readout=model.readout, scheme=cell.scheme)
 
     @property
     def units(self) -> int:
@@ -215,35 +242,3 @@ class Network:
             return Spread((s.square() + factor.square()).sqrt(), diagonal=True)
         dense = self.diffusion.matrix(h, f).expand(*h.shape, -1)
         return Spread(torch.cat((dense, torch.diag_embed(factor.expand_as(h))), dim=-1), diagonal=False)
-
-
-@dataclass(frozen=True, eq=False)
-class Spread:
-    """Factor N of one step's noise covariance: (batch, units) if diagonal, else (batch, units, noises)."""
-
-    values: Tensor
-    diagonal: bool
-
-    def energy(self, S: Float[Tensor, "*more batch units units"]) -> Float[Tensor, "*more batch"]:
-        """tr(N^T S N)."""
-        if self.diagonal:
-            return (self.values.square() * S.diagonal(dim1=-2, dim2=-1)).sum(-1)
-        return (self.values * (S @ self.values)).sum((-2, -1))
-
-    def squared(self, covectors: Float[Tensor, "many batch units"]) -> Float[Tensor, " batch"]:
-        """||N^T L||_F^2, L given by its columns."""
-        if self.diagonal:
-            return (self.values * covectors).square().sum((0, -1))
-        return torch.einsum("bdr,kbd->kbr", self.values, covectors).square().sum((0, -1))
-
-    def apply(self, xi: Float[Tensor, "batch noises"]) -> Float[Tensor, "batch units"]:
-        """N xi."""
-        return self.values * xi if self.diagonal else (self.values @ xi.unsqueeze(-1)).squeeze(-1)
-
-    def covariance(self) -> Float[Tensor, "batch units units"]:
-        """N N^T."""
-        return torch.diag_embed(self.values.square()) if self.diagonal else self.values @ self.values.mT
-
-    @property
-    def noises(self) -> int:
-        return self.values.shape[-1]
