@@ -1,5 +1,6 @@
 """The paper's theorems as functions: the right formulas by default, the printed ones by name."""
 
+from noisyrnn.setting import Norm
 from noisyrnn.theory.certificate import Certificate, global_certificate
 from noisyrnn.theory.continuum import continuous_regulariser, continuous_regulariser_as_printed, moments
 from noisyrnn.theory.expansion import Expansion, covariance, expansion, noisy_states, remainder, running_cost
@@ -14,7 +15,6 @@ from noisyrnn.theory.laplacian import noise_laplacian, regulariser_by_autodiff
 from noisyrnn.theory.local_certificate import adjoint_certificate, ball_certificate
 from noisyrnn.theory.loss import CrossEntropy, Loss, OwnLoss, SquaredError
 from noisyrnn.theory.margin import (
-    Norm,
     Suprema,
     first_order_distance,
     input_stability,
