@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from enum import IntEnum
+from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ from noisyrnn.sde.brownian import Key
 
 _native: ModuleType | None
 try:
-    from noisyrnn import _native  # type: ignore[attr-defined, no-redef, unused-ignore]
+    _native = import_module("noisyrnn._native")
 except ImportError as error:
     _native = None
     _missing = "the kernel was not compiled" if "_native" in str(error) else f"the kernel cannot be loaded ({error})"
