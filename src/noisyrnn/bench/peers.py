@@ -30,7 +30,7 @@ class Problem(NamedTuple):
     @property
     def flops(self) -> float:
         """Operations of a training step: two n x n products forward, and twice that backward."""
-        return 3 * 2 * self.batch * self.steps * self.hidden * 2 * self.hidden
+        return 3.0 * 2 * self.batch * self.steps * self.hidden * 2 * self.hidden
 
 
 class Work(NamedTuple):

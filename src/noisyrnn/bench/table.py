@@ -19,14 +19,14 @@ class Target(NamedTuple):
 
 
 TARGETS = {
-    "train": Target("training step, against the plain loop", 4, 6),
-    "forward": Target("forward pass, against the plain loop", 5, 8),
-    "jax": Target("training step, against jax.lax.scan", 2.5, 4),
+    "train": Target("training step, against the plain loop", 4.0, 6.0),
+    "forward": Target("forward pass, against the plain loop", 5.0, 8.0),
+    "jax": Target("training step, against jax.lax.scan", 2.5, 4.0),
     "share": Target("share of the matrix-product rate in the training step", 0.6, 0.8),
     "memory": Target("peak extra memory of a training step, against the plain loop", 0.4, 0.25, small=True),
-    "threads": Target("gain from the second thread, against the matrix product's own", 0.85, 1),
-    "latency": Target("one sequence (batch 1), forward, against the plain loop", 8, 15),
-    "linear": Target("time for T 5000 over T 784, against proportional", 1.1, 1, small=True),
+    "threads": Target("gain from the second thread, against the matrix product's own", 0.85, 1.0),
+    "latency": Target("one sequence (batch 1), forward, against the plain loop", 8.0, 15.0),
+    "linear": Target("time for T 5000 over T 784, against proportional", 1.1, 1.0, small=True),
 }
 
 
@@ -37,7 +37,7 @@ def ratios(found: list[Measurement]) -> dict[str, float]:
         case = Case(**{**BASE.model_dump(), **change})
         return next((one for one in found if one.contender == name and one.case == case), None)
 
-    def over(top: float | None, bottom: float | None) -> float | None:
+    def over(top: int | float | None, bottom: int | float | None) -> float | None:
         return top / bottom if top and bottom else None
 
     kernel, plain, jax = at("kernel"), at("plain loop"), at("jax.lax.scan")

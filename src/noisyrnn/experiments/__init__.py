@@ -38,7 +38,7 @@ def experiment(name: str) -> Experiment:
 
     >>> experiment("table-9")
     Traceback (most recent call last):
-    ValueError: There is no experiment 'table-9'; choose one of ablation, baseline-search, figure-1, ...
+    ValueError: There is no experiment 'table-9'; choose one of ablation, baseline-search, ...
     """
     if name not in EXPERIMENTS:
         raise ValueError(f"There is no experiment {name!r}; choose one of {', '.join(sorted(EXPERIMENTS))}.")
