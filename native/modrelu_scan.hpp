@@ -160,7 +160,8 @@ public:
             }
             for (std::int64_t t = to - 1; t >= from; --t) {
                 const T* h = t == from ? start : states + (t - from - 1) * between;
-                back(slice, t, states + (t - from) * between, after, g, outer, sums, worker);
+                back(slice, t, states + (t - from) * between, t > from + 1 ? between : 0, after, g, outer, sums,
+                     worker);
                 outer.put_h(h, n_, n_);
                 for (std::int64_t r = 0; r < rows; ++r)
                     this->drive_.gradient_or_none(t * p_.size.batch + slice.first + r,
@@ -201,8 +202,8 @@ private:
     }
 
     // `next` is the state after step t. A state enters the next one through the product alone, so g is used up.
-    void back(const Slice& slice, std::int64_t t, const T* next, const T* later, T* g, OuterSum<T>& outer, T* sums,
-              int worker) {
+    void back(const Slice& slice, std::int64_t t, const T* next, std::int64_t between, const T* later, T* g,
+              OuterSum<T>& outer, T* sums, int worker) {
         using V = Vec<T>;
         const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together(rows);
         const T* g_out = p_.record.g_states;
@@ -212,6 +213,7 @@ private:
             if (later != nullptr && b % at_once == 0)
                 complete(b, blocks - b < at_once ? blocks - b : at_once, later, g, outer, rows, worker);
             for (std::int64_t r = 0; r < rows; ++r) {
+                if (between > 0) expect<false>(next - 2 * between + r * n_ + b * block);
                 const bool hold = p_.record.held(slice.first + r, t);
 #pragma GCC unroll 8
                 for (int l = 0; l < block / lanes<T>; ++l) {

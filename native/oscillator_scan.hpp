@@ -191,7 +191,8 @@ public:
                 const std::int64_t before = (t - from - 1) * between;
                 const typename Scan::State h =
                     t == from ? start : typename Scan::State{at.y + before, at.z + before};
-                back(slice, t, h, at.activations + (t - from) * between, after, gy, gz, outer, worker);
+                back(slice, t, h, at.activations + (t - from) * between, t > from + 1 ? between : 0, after, gy, gz,
+                     outer, worker);
                 for (std::int64_t r = 0; r < rows; ++r)
                     this->drive_.gradient_or_none(t * p_.size.batch + slice.first + r,
                                                   p_.y.held(slice.first + r, t), outer.g() + r * outer.g_row(),
@@ -233,8 +234,8 @@ private:
         }
     }
 
-    void back(const Slice& slice, std::int64_t t, const typename Scan::State& h, const T* kept, const T* later, T* gy,
-              T* gz, OuterSum<T>& outer, int worker) {
+    void back(const Slice& slice, std::int64_t t, const typename Scan::State& h, const T* kept, std::int64_t between,
+              const T* later, T* gy, T* gz, OuterSum<T>& outer, int worker) {
         using V = Vec<T>;
         const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together(rows);
         const std::int64_t out = (t * p_.size.batch + slice.first) * n_;
@@ -243,6 +244,8 @@ private:
                 complete(b, blocks - b < at_once ? blocks - b : at_once, later, gy, gz, outer, rows, worker);
             const T* unit = this->unit_.data() + b * block;
             for (std::int64_t r = 0; r < rows; ++r) {
+                if (between > 0)
+                    for (const T* read : {kept, h.y, h.z}) expect<false>(read - between + r * n_ + b * block);
                 const bool hold = p_.y.held(slice.first + r, t);
                 T* row = outer.g() + r * outer.g_row();
 #pragma GCC unroll 8

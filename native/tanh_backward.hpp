@@ -112,8 +112,8 @@ private:
             for (std::int64_t t = to - 1; t >= from; --t) {
                 const T* h = t == from ? start : states + (t - from - 1) * between;
                 const T* g_out = record.g_states != nullptr ? record.g_states + t * stride + offset : nullptr;
-                back<N, Linear, Gated>(slice, t, h, activations + (t - from) * between, after, g_out, g, outer, sums,
-                                       worker);
+                back<N, Linear, Gated>(slice, t, h, activations + (t - from) * between, t > from + 1 ? between : 0,
+                                       after, g_out, g, outer, sums, worker);
                 after = outer.g();
                 outer.next_step();
             }
@@ -135,10 +135,11 @@ private:
 
     // Step t: g, the gradient that reaches the state after it directly, is completed by that of the step `later`
     // (factors times weights) and of the output; then the factors of this step are written for the next one. The noise
-    // of a block of units is made on the side of the product that completes its gradient.
+    // of a block of units is made on the side of the product that completes its gradient. What the next step reads lies
+    // `between` numbers before what this one reads, or is near at hand already (0).
     template <Noise N, bool Linear, bool Gated>
-    void back(const Slice& slice, std::int64_t t, const T* h, const T* kept, const T* later, const T* g_out, T* g,
-              OuterSum<T>& outer, T* sums, int worker) {
+    void back(const Slice& slice, std::int64_t t, const T* h, const T* kept, std::int64_t between, const T* later,
+              const T* g_out, T* g, OuterSum<T>& outer, T* sums, int worker) {
         const auto room = this->scratch(worker);
         T* c = room.products;
         T* drift = c + most_rows_ * blocks_at_once * block;
@@ -163,6 +164,11 @@ private:
                 product<T, false>(rows, n_, h, n_, this->forward_.data() + b * n_ * parts_ * block,
                                   panels_in_block<T>, drift);
             const T* cb = later != nullptr ? c + b % at_once * rows * block : nullptr;
+            if (between > 0)
+                for (std::int64_t r = 0; r < rows; ++r) {
+                    expect<false>(kept - between + r * n_ + b * block);
+                    expect<false>(h - between + r * n_ + b * block);
+                }
             if ((b + 1) * block <= n_)
                 factors<N, Linear, Gated, true>(slice, t, b, kept, room, cb, drift, g_out, g, outer, g_u, u_row,
                                                 step_sums);
@@ -183,71 +189,79 @@ private:
                  const T* c, const T* drift, const T* g_out, T* g, OuterSum<T>& outer, T* g_u, std::int64_t u_row,
                  T* step_sums) const {
         using V = Vec<T>;
-        const std::int64_t rows = slice.rows, g_row = outer.g_row();
+        // Copies of members, which the compiler would have to read again after every store.
+        const std::int64_t rows = slice.rows, g_row = outer.g_row(), n = n_, width = width_;
+        const std::int64_t* lengths = p_.record.lengths != nullptr ? p_.record.lengths + slice.first : nullptr;
+        const T* times = p_.dt.time != nullptr ? &p_.dt.time[this->time_at(slice.first, t)] : nullptr;
+        const std::int64_t between_times = p_.dt.sample_stride, first = t * p_.size.batch + slice.first;
         const T s1 = p_.additive, s2 = p_.multiplicative, s0 = T(1) - s2;
         const T *d = this->step_.data() + b * block, *d_root = d + width_, *scale = scale_.data() + b * block;
-        const bool multiplied = N == Noise::released && again_.uniform;
+        const T *xi = room.xi, *factor = room.factor, *gate = p_.gate;
+        T *g_gate = p_.g_gate, *g_time = p_.dt.g_time, *unit_sums = p_.dt.g_unit != nullptr ? step_sums : nullptr;
+        T* g_rows = outer.g();
+        const bool multiplied = N == Noise::released && again_.uniform, random_used = again_.gaussian;
+        const bool step_wanted = step_wanted_, drift_wanted = drift_wanted_, folded = folded_;
         typename Drive<T>::Rows u{};
         if constexpr (Gated) u = this->drive_.rows(slice, t, b, room.drive);
         for (std::int64_t r = 0; r < rows; ++r) {
-            const std::int64_t sample = slice.first + r, at = t * p_.size.batch + sample;
-            const bool hold = this->held(sample, t);
-            const T dt = this->step_of(sample, t);
-            const T dt_root = N != Noise::ito ? T(0) : p_.dt.time == nullptr ? T(1) : T(__builtin_sqrt(dt));
-            T* row = outer.g() + r * g_row;
+            const std::int64_t at = first + r;
+            const bool hold = lengths != nullptr && t >= lengths[r];
+            const T dt = times != nullptr ? times[r * between_times] : T(1);
+            const T dt_root = N != Noise::ito ? T(0) : times == nullptr ? T(1) : T(__builtin_sqrt(dt));
+            T* row = g_rows + r * g_row;
             V step_sum{};
 #pragma GCC unroll 8
             for (int l = 0; l < block / lanes<T>; ++l) {
                 const std::int64_t i = l * lanes<T>, j = b * block + i;
-                const bool inside = Whole || j < n_, whole = Whole || j + lanes<T> <= n_;
-                V gradient = load<V>(g + r * width_ + j);
+                const bool inside = Whole || j < n, whole = Whole || j + lanes<T> <= n;
+                V gradient = load<V>(g + r * width + j);
                 if (c != nullptr) gradient = gradient + load<V>(c + product_at<T>(rows, 0, r, l));
-                if (g_out != nullptr && inside) gradient = gradient + row_load(g_out + r * n_, j, n_, whole);
-                store(g + r * width_ + j, gradient);
+                if (g_out != nullptr && inside) gradient = gradient + row_load(g_out + r * n, j, n, whole);
+                store(g + r * width + j, gradient);
                 if (hold || !inside) {
                     store(row + j, V{});
-                    if constexpr (Linear) store(row + width_ + j, V{});
+                    if constexpr (Linear) store(row + width + j, V{});
                     if constexpr (Gated) {
                         store(g_u + r * u_row + j, V{});
-                        if (p_.g_gate != nullptr && inside) row_store(p_.g_gate + at * n_, j, V{}, n_, whole);
+                        if (g_gate != nullptr && inside) row_store(g_gate + at * n, j, V{}, n, whole);
                     }
                     continue;
                 }
-                const V stored = row_load(kept + r * n_, j, n_, whole);
+                const V stored = row_load(kept + r * n, j, n, whole);
                 V slope;  // of h' in the step size, without the share of h A^T where the weight gradient gives it
                 if constexpr (Gated) {
                     const V a = tanh(stored + load<V>(u.first + r * u.stride + i));
-                    const V s = sigmoid(stored + row_load(p_.gate + at * n_, j, n_, whole));
+                    const V s = sigmoid(stored + row_load(gate + at * n, j, n, whole));
                     const V size = load<V>(d + i) * gradient * dt;
                     const V to_drive = size * s * (T(1) - a * a), to_gate = size * a * s * (T(1) - s);
                     store(row + j, to_drive + to_gate);
                     store(g_u + r * u_row + j, to_drive);
-                    if (p_.g_gate != nullptr) row_store(p_.g_gate + at * n_, j, to_gate, n_, whole);
+                    if (g_gate != nullptr) row_store(g_gate + at * n, j, to_gate, n, whole);
                     slope = a * s;
                 } else {
                     const V a = stored;
                     V p = splat<V>(dt), random{};
-                    if (multiplied) p = p * (load<V>(room.factor + r * block + i) * s2 + s0);
+                    if (multiplied) p = p * (load<V>(factor + r * block + i) * s2 + s0);
                     if constexpr (N == Noise::ito) {
-                        if (again_.gaussian) random = load<V>(room.xi + r * block + i);
-                        if (!folded_) p = load<V>(d + i) * dt + load<V>(d_root + i) * dt_root * s2 * random;
+                        if (random_used) random = load<V>(xi + r * block + i);
+                        if (!folded) p = load<V>(d + i) * dt + load<V>(d_root + i) * dt_root * s2 * random;
                     }
                     const V pg = p * gradient;
                     if constexpr (Linear) store(row + j, pg);
-                    store(row + (Linear ? width_ : 0) + j, load<V>(scale + i) * pg * (T(1) - a * a));
-                    if (!step_wanted_) continue;
+                    store(row + (Linear ? width : 0) + j, load<V>(scale + i) * pg * (T(1) - a * a));
+                    if (!step_wanted) continue;
                     V f = a;
                     if constexpr (Linear)
-                        if (drift_wanted_) f = f + load<V>(drift + product_at<T>(rows, 0, r, l));
+                        if (drift_wanted) f = f + load<V>(drift + product_at<T>(rows, 0, r, l));
                     slope = f;
-                    if (multiplied) slope = slope * (load<V>(room.factor + r * block + i) * s2 + s0);
+                    if (multiplied) slope = slope * (load<V>(factor + r * block + i) * s2 + s0);
                     if constexpr (N == Noise::ito)
                         slope = slope + (f * s2 + s1) * random * T(0.5) / (load<V>(d_root + i) * dt_root);
                 }
                 step_sum = slope * gradient + step_sum;
-                if (p_.dt.g_unit != nullptr) store(step_sums + j, slope * gradient + load<V>(step_sums + j));
+                if (unit_sums != nullptr) store(unit_sums + j, slope * gradient + load<V>(unit_sums + j));
             }
-            if (p_.dt.g_time != nullptr && !hold) p_.dt.g_time[at] += total(step_sum);
+            if (g_time != nullptr && !hold) g_time[at] += total(step_sum);
         }
     }
 

@@ -73,8 +73,8 @@ protected:
         return {first, xi, xi + one, xi + 2 * one, xi + 3 * one, words_.data() + worker * most_rows_ * 16};
     }
     bool held(std::int64_t sample, std::int64_t t) const { return p_.record.held(sample, t); }
-    T step_of(std::int64_t sample, std::int64_t t) const {
-        return p_.dt.time != nullptr ? p_.dt.time[t * p_.dt.step_stride + sample * p_.dt.sample_stride] : T(1);
+    std::int64_t time_at(std::int64_t sample, std::int64_t t) const {
+        return t * p_.dt.step_stride + sample * p_.dt.sample_stride;
     }
 
     // Words for the noise of sixteen units of a slice at one step, of the laws that are used.
@@ -133,6 +133,11 @@ protected:
                 }
                 noisy_product<N>(laws_, slice, t, b, n_, h, n_, weights, at_once > 1 ? 0 : panels, room);
                 const T* cb = c + b % at_once * c_block;
+                if (t + 1 < to)
+                    for (std::int64_t r = 0; r < slice.rows; ++r) {
+                        if (states != nullptr) expect<true>(next + stride + r * n_ + b * block);
+                        if (kept != nullptr) expect<true>(kept + stride + r * n_ + b * block);
+                    }
                 if ((b + 1) * block <= n_)
                     update<N, Linear, Gated, true>(slice, t, b, cb, room, h, next, kept);
                 else
@@ -147,45 +152,50 @@ protected:
     void update(const Slice& slice, std::int64_t t, std::int64_t b, const T* c, const Scratch& room, const T* h,
                 T* next, T* kept) const {
         using V = Vec<T>;
-        const std::int64_t rows = slice.rows, first = t * p_.size.batch + slice.first;
+        // Copies of members, which the compiler would have to read again after every store.
+        const std::int64_t rows = slice.rows, first = t * p_.size.batch + slice.first, n = n_, width = width_;
+        const std::int64_t* lengths = p_.record.lengths != nullptr ? p_.record.lengths + slice.first : nullptr;
+        const T* times = p_.dt.time != nullptr ? &p_.dt.time[time_at(slice.first, t)] : nullptr;
+        const std::int64_t between_times = p_.dt.sample_stride;
+        const T* gate = p_.gate;
         const T s1 = p_.additive, s2 = p_.multiplicative, s0 = T(1) - s2;
-        const T* d = step_.data() + b * block;
+        const T *d = step_.data() + b * block, *xi = room.xi, *factor = room.factor;
         const bool added = N == Noise::released && laws_.gaussian, multiplied = N == Noise::released && laws_.uniform;
         const auto u = drive_.rows(slice, t, b, room.drive);
         for (std::int64_t r = 0; r < rows; ++r) {
-            const bool hold = held(slice.first + r, t);
-            const T dt = step_of(slice.first + r, t);
-            const T dt_root = N != Noise::ito ? T(0) : p_.dt.time == nullptr ? T(1) : T(__builtin_sqrt(dt));
+            const bool hold = lengths != nullptr && t >= lengths[r];
+            const T dt = times != nullptr ? times[r * between_times] : T(1);
+            const T dt_root = N != Noise::ito ? T(0) : times == nullptr ? T(1) : T(__builtin_sqrt(dt));
 #pragma GCC unroll 8
             for (int l = 0; l < block / lanes<T>; ++l) {
                 const std::int64_t i = l * lanes<T>, j = b * block + i;
-                if (!Whole && j >= n_) break;
-                const bool whole = Whole || j + lanes<T> <= n_;
-                const V old = row_load(h + r * n_, j, n_, whole);
+                if (!Whole && j >= n) break;
+                const bool whole = Whole || j + lanes<T> <= n;
+                const V old = row_load(h + r * n, j, n, whole);
                 if (hold) {
-                    row_store(next + r * n_, j, old, n_, whole);
+                    row_store(next + r * n, j, old, n, whole);
                     continue;
                 }
                 const V z = load<V>(c + product_at<T>(rows, Linear ? 1 : 0, r, l));
                 V a = tanh(z + load<V>(u.first + r * u.stride + i));
                 if constexpr (Gated) {
                     // The product is kept: both activations follow from it and the drives.
-                    if (kept != nullptr) row_store(kept + r * n_, j, z, n_, whole);
-                    a = a * sigmoid(z + row_load(p_.gate + (first + r) * n_, j, n_, whole));
+                    if (kept != nullptr) row_store(kept + r * n, j, z, n, whole);
+                    a = a * sigmoid(z + row_load(gate + (first + r) * n, j, n, whole));
                 } else if (kept != nullptr) {
-                    row_store(kept + r * n_, j, a, n_, whole);
+                    row_store(kept + r * n, j, a, n, whole);
                 }
                 V f = a;
                 if constexpr (Linear) f = f + load<V>(c + product_at<T>(rows, 0, r, l));
                 V size = load<V>(d + i) * dt;
-                if (multiplied) size = size * (load<V>(room.factor + r * block + i) * s2 + s0);
+                if (multiplied) size = size * (load<V>(factor + r * block + i) * s2 + s0);
                 V moved = size * f + old;
                 if constexpr (N == Noise::ito) {
-                    const V spread = load<V>(d + width_ + i) * dt_root;
-                    moved = spread * (f * s2 + s1) * load<V>(room.xi + r * block + i) + moved;
+                    const V spread = load<V>(d + width + i) * dt_root;
+                    moved = spread * (f * s2 + s1) * load<V>(xi + r * block + i) + moved;
                 }
-                if (added) moved = load<V>(room.xi + r * block + i) * s1 + moved;
-                row_store(next + r * n_, j, moved, n_, whole);
+                if (added) moved = load<V>(xi + r * block + i) * s1 + moved;
+                row_store(next + r * n, j, moved, n, whole);
             }
         }
     }
