@@ -157,9 +157,7 @@ class _Scaled(nn.Module):
 
 
 @torch.no_grad()
-def _shrunk(
-    network: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, away: Tensor
-) -> tuple[Tensor, Tensor]:
+def _shrunk(network: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, away: Tensor) -> tuple[Tensor, Tensor]:
     """The shortest multiple of each perturbation that still succeeds, and whether it did at all."""
 
     def wrong(t: Tensor) -> Tensor:
