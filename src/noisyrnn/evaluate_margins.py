@@ -133,10 +133,13 @@ def margin_figure(margins: Margins, *, smoothed: Mapping[str, Tensor] | None = N
     drawn: list[tuple[str, str, list[float]]] = [
         ("after the attack (PGD)", "-", [margins.accuracy(None, float(r)) for r in radii])
     ]
-    for name in margins.certified:
-        drawn.append((f"certified: {name}", "--", [margins.accuracy(name, float(r)) for r in radii]))
-    for name, safe in (smoothed or {}).items():
-        drawn.append((f"smoothed classifier: {name}", ":", [100 * float((safe >= r).double().mean()) for r in radii]))
+    drawn += [
+        (f"certified: {name}", "--", [margins.accuracy(name, float(r)) for r in radii]) for name in margins.certified
+    ]
+    drawn += [
+        (f"smoothed classifier: {name}", ":", [100 * float((safe >= r).double().mean()) for r in radii])
+        for name, safe in (smoothed or {}).items()
+    ]
     for label, style, values in drawn:
         axes.plot(radii, values, style, linewidth=1.6, label=label)
     axes.set(xlabel="radius of the perturbation", ylabel="accuracy, %", ylim=(-2, 102), title=title)
@@ -146,7 +149,7 @@ def margin_figure(margins: Margins, *, smoothed: Mapping[str, Tensor] | None = N
 
 
 class _Scaled(nn.Module):
-    """d -> network(x + r d): one ball of radius 1 for samples of different radii; a module, so that it can be frozen."""
+    """d -> network(x + r d): one ball of radius 1 for all samples; a module, so that an attack can freeze it."""
 
     def __init__(self, network: Callable[[Tensor], Tensor], x: Tensor, radius: Tensor) -> None:
         super().__init__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from noisyrnn.cli.theory.answer import Answer, Cell, checked
 from noisyrnn.cli.theory.options import Additive, Data, Json, Model, Multiplicative, Out, Seed
-from noisyrnn.cli.theory.source import cell_of, chosen, samples, saved
+from noisyrnn.cli.theory.source import cell_of, chosen, samples, saved, step_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -50,10 +51,12 @@ def convergence(
         tried, name = _problem(problem, asked), problem
     elif model is not None:
         tried, name = _network(model, data, asked, additive, multiplicative)
-    orders = [strong_order(**one, paths=paths, key=Key(value=seed)) for one in tried]
+    orders = [
+        replace(strong_order(**one, paths=paths, key=Key(value=seed)), label=label) for label, one in tried.items()
+    ]
     rows: list[dict[str, Cell]] = [
         {
-            "system and scheme": order.label,
+            "scheme": order.label,
             "order": order.order,
             "standard error": order.standard_error,
             "stated": order.expected,
@@ -63,14 +66,14 @@ def convergence(
         for order in orders
     ]
     remarks = [
-        "The error is (E ||h_M - h(T)||^2)^(1/2); a scheme that states no order does not converge to its equation."
+        "The error is (E ||h_M - h(T)||^2)^(1/2); a scheme without a stated order does not converge to its equation."
     ]
     Answer(title=f"Strong convergence: {name}", rows=rows, remarks=remarks, figure=lambda: order_figure(orders)).give(
         out=out, as_json=as_json
     )
 
 
-def _problem(problem: str, asked: Scheme | None) -> list[dict[str, Any]]:
+def _problem(problem: str, asked: Scheme | None) -> dict[str, dict[str, Any]]:
     import torch
 
     from noisyrnn.sde import (
@@ -99,36 +102,37 @@ def _problem(problem: str, asked: Scheme | None) -> list[dict[str, Any]]:
     match problem:
         case "geometric-brownian-motion":
             setting = {"sde": SDE(line, StateNoise(s)), "h0": one[0], "exact": grown, "refinement": 1}
-            return [{**setting, "scheme": found} for found in ([asked] if asked else [euler_maruyama, milstein])]
+            fits = {"Euler-Maruyama": euler_maruyama, "Milstein": milstein}
         case "additive":
-            fits = [asked] if asked else [euler_maruyama, tamed, tamed_as_printed(0.5, 1.0)]
             steps = {"steps": (16, 32, 64, 128)}
             setting = {"sde": SDE(line, AdditiveNoise(s)), "h0": one[0], "exact": reverted, **steps}
-            return [{**setting, "scheme": found} for found in fits]
+            printed = tamed_as_printed(0.5, 1.0)
+            fits = {"Euler-Maruyama": euler_maruyama, "tamed": tamed, "tamed as printed": printed}
         case _:
             A = torch.tensor([[-1.0, 0.7], [-0.3, -0.5]], dtype=torch.float64)
             W = torch.tensor([[0.9, -1.2], [1.1, 0.4]], dtype=torch.float64)
             drift = TanhDrift(A, W, torch.ones(2, 1, dtype=torch.float64), A[0])
-            noises = (DriftNoise(additive=0.5), DriftNoise(multiplicative=1.0))
-            return [
-                {
-                    "sde": SDE(drift, noise), "h0": A[0], "scheme": asked or euler_maruyama,
-                    "x": lambda t: torch.sin(5 * t)[:, None], "steps": (16, 32, 64, 128),
-                }
-                for noise in noises
-            ]  # fmt: skip
+            noises = {"additive noise": DriftNoise(0.5), "the paper's noise": DriftNoise(0.0, 1.0)}
+            signal = {"x": lambda t: torch.sin(5 * t)[:, None], "steps": (16, 32, 64, 128)}
+            return {
+                label: {"sde": SDE(drift, noise), "h0": A[0], "scheme": asked or euler_maruyama, **signal}
+                for label, noise in noises.items()
+            }
+    if asked is not None:
+        fits = {asked.name: asked}
+    return {label: {**setting, "scheme": found} for label, found in fits.items()}
 
 
 def _network(
     model: Path, data: str | None, asked: Scheme | None, additive: float | None, multiplicative: float | None
-) -> tuple[list[dict[str, Any]], str]:
+) -> tuple[dict[str, dict[str, Any]], str]:
     import torch
 
     from noisyrnn.sde import SDE, DriftNoise, euler_maruyama
 
     found = saved(model, data)
-    cell = cell_of(found.network.double())
-    sde, scheme = cell.sde.built(), asked or cell.scheme
+    cell = cell_of(found.network)
+    sde, scheme, dt = cell.sde, asked or cell.scheme, step_of(cell) * cell.substeps
     if additive is not None or multiplicative is not None:
         sde, scheme = SDE(sde.drift, DriftNoise(additive or 0.0, multiplicative or 0.0)), asked or euler_maruyama
     elif not cell.scheme.rooted:
@@ -136,7 +140,6 @@ def _network(
             "The released noise does not scale with the step, so no equation is approached: suppose noise with "
             "--additive or --multiplicative."
         )
-    dt = cell.length(torch.zeros(1, cell.units).double(), lambda: torch.zeros(1, cell.units).double()).detach()
     if dt.ndim:
         raise ValueError("Convergence needs one step for all units, but this network learned one for each.")
     x, _ = samples(found.splits.test, 1)
@@ -146,4 +149,4 @@ def _network(
         "horizon": float(dt) * len(signal), "steps": tuple(len(signal) * factor for factor in (1, 2, 4)),
         "refinement": 4,
     }  # fmt: skip
-    return [setting], found.name
+    return {f"{scheme.name}, {str(sde.diffusion.coupling.name).lower()} noise": setting}, found.name

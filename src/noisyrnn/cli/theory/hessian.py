@@ -81,7 +81,7 @@ def hessian(
 def _operators(models: list[Path], data: str | None, count: int) -> dict[str, Hessian]:
     from noisyrnn.theory import Hessian
 
-    operators = {}
+    operators: dict[str, Hessian] = {}
     for path in models:
         found = saved(path, data)
         x, y = samples(found.splits.train, count)

@@ -9,7 +9,7 @@ import typer
 
 from noisyrnn.cli.theory.answer import Answer, Cell, checked
 from noisyrnn.cli.theory.options import Additive, Data, Json, Model, Multiplicative, Out, Seed
-from noisyrnn.cli.theory.source import cell_of, chosen, samples, saved
+from noisyrnn.cli.theory.source import cell_of, chosen, samples, saved, step_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,9 +89,9 @@ def _network(
     from noisyrnn.theory import exponent_interval, lipschitz_rnn_condition, lyapunov_spectrum
 
     found = saved(model, data)
-    cell = cell_of(found.network.double())
+    cell = cell_of(found.network)
     x, _ = samples(found.splits.test, count)
-    sde, scheme = cell.sde.built(), cell.scheme
+    sde, scheme = cell.sde, cell.scheme
     additive, multiplicative, common = noise
     if common is not None and (additive is not None or multiplicative is not None):
         raise ValueError("Suppose one kind of noise: either --common, or --additive and --multiplicative.")
@@ -99,11 +99,9 @@ def _network(
         sde, scheme = SDE(sde.drift, CommonNoise(common)), euler_maruyama
     elif additive is not None or multiplicative is not None:
         sde, scheme = SDE(sde.drift, DriftNoise(additive or 0.0, multiplicative or 0.0)), euler_maruyama
-    dt = cell.length(torch.zeros(1, cell.units).double(), lambda: torch.zeros(1, cell.units).double()).detach()
-    dt = dt / cell.substeps
     with torch.no_grad():
         spectrum = lyapunov_spectrum(
-            sde, x.double().repeat_interleave(cell.substeps, dim=1), dt=dt, steps=steps,
+            sde, x.double().repeat_interleave(cell.substeps, dim=1), dt=step_of(cell), steps=steps,
             count=min(exponents, cell.units), scheme=scheme, key=Key(value=seed),
         )  # fmt: skip
         condition = lipschitz_rnn_condition(sde.drift)

@@ -80,7 +80,7 @@ def margin(
     if sigma is not None:
         with torch.no_grad():
             votes = theory.smoothing(answers, x, sigma=sigma, generator=generator, draws=draws)
-        smoothed[f"σ = {sigma:g}"] = torch.where(votes.label == y, votes.radius, -torch.ones_like(votes.radius))
+        smoothed[f"noise {sigma:g}"] = torch.where(votes.label == y, votes.radius, -torch.ones_like(votes.radius))
         facts["smoothed classifier: accuracy, %"] = 100 * votes.certified_accuracy(y, 0.0)
         facts["smoothed classifier: median radius"] = float(votes.radius.median())
     reached = margins.attacked[margins.correct]

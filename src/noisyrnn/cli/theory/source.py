@@ -90,7 +90,8 @@ def problem_named(
 
     # The reference's noise in the paper's own class, on which its Q is pinned.
     strengths = (0.4 if additive is None else additive, 0.6 if multiplicative is None else multiplicative)
-    noise = DriftNoise(*(torch.tensor(strength, dtype=torch.float64) for strength in strengths))
+    sigma_1, sigma_2 = torch.tensor(strengths, dtype=torch.float64)
+    noise = DriftNoise(sigma_1, sigma_2)
     a = activation_named(activation)
     match name:
         case "reference":
@@ -114,16 +115,27 @@ def theory_network(model: Classifier, *, additive: float | None, multiplicative:
     network = Network.of_classifier(model.double())
     if additive is None and multiplicative is None:
         return network
-    strengths = (torch.tensor(strength or 0.0, dtype=torch.float64) for strength in (additive, multiplicative))
-    return replace(network, diffusion=DriftNoise(*strengths), released=None)
+    sigma_1, sigma_2 = torch.tensor((additive or 0.0, multiplicative or 0.0), dtype=torch.float64)
+    return replace(network, diffusion=DriftNoise(sigma_1, sigma_2), released=None)
 
 
 def cell_of(model: Classifier) -> Any:
-    """The single SDE cell of a classifier."""
-    cells = getattr(model.layer, "cells", ())
+    """The single SDE cell of a classifier, in double precision, with its matrices built and without their history."""
+    import torch
+
+    cells = list(getattr(model.layer, "cells", []))
     if len(cells) != 1 or not hasattr(cells[0], "sde"):
         raise ValueError(
             f"This command is about one layer of an SDE cell in one direction, got {type(model.layer).__name__}: "
             "give a noisy, Lipschitz or antisymmetric network of one layer."
         )
-    return cells[0]
+    with torch.no_grad():
+        return cells[0].double().built(noisy=True)
+
+
+def step_of(cell: Any) -> torch.Tensor:
+    """The cell's step size: one number, or one a unit."""
+    import torch
+
+    state = torch.zeros(1, cell.units, dtype=torch.float64)
+    return cell.length(state, lambda: state).detach() / cell.substeps
