@@ -6,7 +6,7 @@ SOURCES := constraints.txt pyproject.toml $(wildcard CMakeLists.txt native/*)
 KEY := $(shell cat $(SOURCES) | cksum | tr -d ' ')
 STAMP := $(VENV)/.installed-$(KEY)
 
-.PHONY: help demo test lint bench docs install clean
+.PHONY: help demo test lint bench docs browser sanitize install clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -29,11 +29,18 @@ lint: $(STAMP) ## style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(STAMP) ## speed beside the peers, as ratios in one run
-	$(BIN)/noisyrnn bench
+bench: $(STAMP) ## speed beside the peers, as ratios in one run (idle machine); installs the peers
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	$(BIN)/noisyrnn bench --out docs/bench $(ARGS)
 
-docs: $(STAMP) ## regenerate what the documents quote from the code
+docs: $(STAMP) ## regenerate what the documents show
 	$(BIN)/python docs/make.py
+
+browser: $(STAMP) ## the report's page in headless Chromium (skipped where there is none)
+	$(BIN)/python -m pytest -q tests/report/test_browser.py
+
+sanitize: ## the kernel's own tests under the address and undefined-behaviour sanitizers
+	bash native/sanitize.sh
 
 clean: ## remove the environment and every generated file
 	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

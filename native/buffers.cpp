@@ -12,7 +12,11 @@
 namespace noisyrnn {
 namespace {
 
+#ifdef NOISYRNN_UNCACHED  // so that a sanitizer sees where a buffer ends
+constexpr std::size_t most_bytes = 0;
+#else
 constexpr std::size_t most_bytes = std::size_t{512} << 20;
+#endif
 constexpr std::size_t most_blocks = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
@@ -38,13 +42,12 @@ public:
             }
         }
         const std::size_t align = bytes >= 2 * huge_page ? huge_page : 64;
-        const std::size_t size = (bytes + align - 1) / align * align;
-        void* data = std::aligned_alloc(align, size);
-        if (data == nullptr) throw std::bad_alloc();
+        void* data = nullptr;
+        if (posix_memalign(&data, align, bytes) != 0) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-        if (align == huge_page) madvise(data, size, MADV_HUGEPAGE);
+        if (align == huge_page) madvise(data, bytes, MADV_HUGEPAGE);
 #endif
-        return {data, size};
+        return {data, bytes};
     }
 
     void give_back(Block block) noexcept {
@@ -87,7 +90,7 @@ Cache& cache() {
 }  // namespace
 
 Buffer::Buffer(std::size_t bytes) {
-    const Block block = cache().take(std::max<std::size_t>(bytes, 64));
+    const Block block = cache().take(std::max<std::size_t>(bytes, 1));
     data_ = block.data;
     bytes_ = block.bytes;
 }

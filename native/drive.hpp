@@ -74,7 +74,7 @@ public:
     NOISYRNN_INLINE void gradient(std::int64_t at, const T* g, T* sums) const {
         using V = Vec<T>;
         if (input_.g_drive != nullptr)
-            __builtin_memcpy(input_.g_drive + at * size_.units, g, size_.units * sizeof(T));
+            copy(input_.g_drive + at * size_.units, g, size_.units);
         if (input_.drive != nullptr) return;
         const T* x = input_.x + at * size_.inputs;
         if (sum_size() != 0)
@@ -100,9 +100,9 @@ public:
     NOISYRNN_INLINE void gradient_or_none(std::int64_t at, bool hold, const T* g, T* sums) const {
         if (!hold) return gradient(at, g, sums);
         if (input_.g_drive != nullptr)
-            __builtin_memset(input_.g_drive + at * size_.units, 0, size_.units * sizeof(T));
+            clear(input_.g_drive + at * size_.units, size_.units);
         if (input_.g_x != nullptr)
-            __builtin_memset(input_.g_x + at * size_.inputs, 0, size_.inputs * sizeof(T));
+            clear(input_.g_x + at * size_.inputs, size_.inputs);
     }
 
     void finish(const T* sums, std::int64_t slices, std::int64_t stride) const {
@@ -136,7 +136,7 @@ template <class T>
 void copy_rows(T* to, const T* from, std::int64_t width, const Slice& slice, std::int64_t units) {
     if (to == nullptr) return;
     for (std::int64_t r = 0; r < slice.rows; ++r)
-        __builtin_memcpy(to + (slice.first + r) * units, from + r * width, units * sizeof(T));
+        copy(to + (slice.first + r) * units, from + r * width, units);
 }
 
 }  // namespace NOISYRNN_ISA

@@ -37,7 +37,7 @@ public:
     explicit Array(std::int64_t count) : buffer_(static_cast<std::size_t>(count) * sizeof(T)) {}
     T* data() const { return static_cast<T*>(buffer_.data()); }
     T* zeroed(std::int64_t count) const {
-        __builtin_memset(data(), 0, static_cast<std::size_t>(count) * sizeof(T));
+        clear(data(), count);
         return data();
     }
 
@@ -211,7 +211,7 @@ public:
         slots_ = depth_ / rows;
         slot_ = 0;
         sum_ = sum;
-        if (sum_ != nullptr) __builtin_memset(sum_, 0, size(g_width_, h_panels_ * panel<T>) * sizeof(T));
+        if (sum_ != nullptr) clear(sum_, size(g_width_, h_panels_ * panel<T>));
     }
 
     // Factors of the step at hand: row i of G is at g() + i * g_row(). Those of the step before it in the order of

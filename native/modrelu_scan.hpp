@@ -21,7 +21,7 @@ public:
           bias_(width_),
           forward_(n_ * width_),
           scratch_(static_cast<std::int64_t>(workers) * scratch_size()) {
-        __builtin_memcpy(bias_.zeroed(width_), p_.bias, n_ * sizeof(T));
+        copy(bias_.zeroed(width_), p_.bias, n_);
         for (std::int64_t b = 0; b < width_ / block; ++b)
             pack_block<T>(p_.Q, 1, n_, nullptr, n_, n_, n_, b, forward_.data() + b * n_ * block, n_ * panel<T>);
     }
@@ -94,16 +94,16 @@ public:
         const Slice slice = slice_at(this->p_.size.batch, index);
         const std::int64_t steps = this->p_.size.steps, chunk = record.chunk > 0 ? record.chunk : steps;
         const std::int64_t stride = this->p_.size.batch * this->n_, offset = slice.first * this->n_;
-        const std::size_t bytes = slice.rows * this->n_ * sizeof(T);
+        const std::int64_t count = slice.rows * this->n_;
         const T* h = this->p_.h0 + offset;
         for (std::int64_t from = 0; from < steps; from += chunk) {
             const std::int64_t to = steps - from < chunk ? steps : from + chunk;
             if (record.checkpoints != nullptr)
-                __builtin_memcpy(record.checkpoints + from / chunk * stride + offset, h, bytes);
+                copy(record.checkpoints + from / chunk * stride + offset, h, count);
             T* states = record.states != nullptr ? record.states + from * stride + offset : nullptr;
             h = this->advance(slice, from, to, h, states, stride, worker);
         }
-        if (record.last != nullptr) __builtin_memcpy(record.last + offset, h, bytes);
+        if (record.last != nullptr) copy(record.last + offset, h, count);
     }
 };
 
@@ -140,8 +140,8 @@ public:
         T* g = local_.data() + worker * local_size();
         T* segment = g + most_rows_ * width_;
         T* sums = sums_.data() + index * sum_size_;
-        __builtin_memset(sums + outer_size_, 0, (sum_size_ - outer_size_) * sizeof(T));
-        __builtin_memset(g, 0, most_rows_ * width_ * sizeof(T));
+        clear(sums + outer_size_, sum_size_ - outer_size_);
+        clear(g, most_rows_ * width_);
         add_rows(g, width_, record.g_last, slice, n_);
         OuterSum<T>& outer = outers_[worker];
         outer.begin(rows, p_.g_Q != nullptr ? sums : nullptr);

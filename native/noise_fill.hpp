@@ -34,7 +34,7 @@ public:
                         uniform<T>(words, rows, numbers);
                     const std::int64_t left = units - g * block, count = left < block ? left : block;
                     for (int r = 0; r < rows; ++r)
-                        __builtin_memcpy(out + r * units + g * block, numbers + r * block, count * sizeof(T));
+                        copy(out + r * units + g * block, numbers + r * block, count);
                 }
             }
     }

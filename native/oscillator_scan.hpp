@@ -23,7 +23,7 @@ public:
           scratch_(static_cast<std::int64_t>(workers) * scratch_size()) {
         T* to = unit_.zeroed(4 * width_);
         for (const T* from : {p_.keep, p_.push, p_.pull, p_.dt}) {
-            __builtin_memcpy(to, from, n_ * sizeof(T));
+            copy(to, from, n_);
             to += width_;
         }
         to = forward_.data();
@@ -112,20 +112,20 @@ public:
         const Slice slice = slice_at(p.size.batch, index);
         const std::int64_t steps = p.size.steps, chunk = p.y.chunk > 0 ? p.y.chunk : steps;
         const std::int64_t stride = p.size.batch * this->n_, offset = slice.first * this->n_;
-        const std::size_t bytes = slice.rows * this->n_ * sizeof(T);
+        const std::int64_t count = slice.rows * this->n_;
         typename OscillatorScan<T>::State h{p.y0 + offset, p.z0 + offset};
         for (std::int64_t from = 0; from < steps; from += chunk) {
             const std::int64_t to = steps - from < chunk ? steps : from + chunk;
             if (p.y.checkpoints != nullptr) {
-                __builtin_memcpy(p.y.checkpoints + from / chunk * stride + offset, h.y, bytes);
-                __builtin_memcpy(p.z.checkpoints + from / chunk * stride + offset, h.z, bytes);
+                copy(p.y.checkpoints + from / chunk * stride + offset, h.y, count);
+                copy(p.z.checkpoints + from / chunk * stride + offset, h.z, count);
             }
             const auto place = [&](T* array) { return array != nullptr ? array + from * stride + offset : nullptr; };
             h = this->advance(slice, from, to, h, {place(p.y.states), place(p.z.states), place(p.y.activations)},
                               stride, worker);
         }
-        if (p.y.last != nullptr) __builtin_memcpy(p.y.last + offset, h.y, bytes);
-        if (p.z.last != nullptr) __builtin_memcpy(p.z.last + offset, h.z, bytes);
+        if (p.y.last != nullptr) copy(p.y.last + offset, h.y, count);
+        if (p.z.last != nullptr) copy(p.z.last + offset, h.z, count);
     }
 };
 
@@ -166,8 +166,8 @@ public:
         T* gz = gy + most_rows_ * width_;
         T* segment = gz + most_rows_ * width_;
         T* sums = sums_.data() + index * sum_size_;
-        __builtin_memset(sums + outer_size_, 0, (sum_size_ - outer_size_) * sizeof(T));
-        __builtin_memset(gy, 0, 2 * most_rows_ * width_ * sizeof(T));
+        clear(sums + outer_size_, sum_size_ - outer_size_);
+        clear(gy, 2 * most_rows_ * width_);
         add_rows(gy, width_, p_.y.g_last, slice, n_);
         add_rows(gz, width_, p_.z.g_last, slice, n_);
         OuterSum<T>& outer = outers_[worker];

@@ -67,6 +67,17 @@ NOISYRNN_INLINE void store(T* to, V v) {
     __builtin_memcpy(to, &v, sizeof(V));
 }
 
+// Runs of numbers, of which there may be none: then an address may be null.
+template <class T>
+NOISYRNN_INLINE void copy(T* to, const T* from, std::int64_t count) {
+    if (count > 0) __builtin_memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+}
+
+template <class T>
+NOISYRNN_INLINE void clear(T* to, std::int64_t count) {
+    if (count > 0) __builtin_memset(to, 0, static_cast<std::size_t>(count) * sizeof(T));
+}
+
 // The first `count` lanes, the others zero: the ragged end of a row.
 template <class V, class T>
 NOISYRNN_INLINE V load_first(const T* from, int count) {

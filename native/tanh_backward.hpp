@@ -89,8 +89,8 @@ private:
         T* g = local_.data() + worker * local_size();
         T* segment = g + 2 * most_rows_ * width_;
         T* sums = sums_.data() + index * sum_size_;
-        __builtin_memset(sums + outer_size_, 0, (sum_size_ - outer_size_) * sizeof(T));
-        __builtin_memset(g, 0, rows * width_ * sizeof(T));
+        clear(sums + outer_size_, sum_size_ - outer_size_);
+        clear(g, rows * width_);
         OuterSum<T>& outer = outers_[worker];
         outer.begin(rows, weights_wanted_ ? sums : nullptr);
         add_rows(g, width_, record.g_last, slice, n_);
@@ -150,7 +150,7 @@ private:
         T* extra = sums + outer_size_;
         T* step_sums = extra + this->drive_.sum_size();
         if (p_.dt.g_time != nullptr)
-            __builtin_memset(p_.dt.g_time + t * p_.size.batch + slice.first, 0, rows * sizeof(T));
+            clear(p_.dt.g_time + t * p_.size.batch + slice.first, rows);
         for (std::int64_t b = 0; b < blocks; ++b) {
             const T* weights = backward_.data() + b * block * depth();
             const std::int64_t count = blocks - b < at_once ? blocks - b : at_once;

@@ -236,17 +236,17 @@ private:
         const Record<T>& record = this->p_.record;
         const std::int64_t steps = this->p_.size.steps, chunk = record.chunk > 0 ? record.chunk : steps;
         const std::int64_t stride = this->p_.size.batch * this->n_, offset = slice.first * this->n_;
-        const std::size_t bytes = slice.rows * this->n_ * sizeof(T);
+        const std::int64_t count = slice.rows * this->n_;
         const T* h = this->p_.h0 + offset;
         for (std::int64_t from = 0; from < steps; from += chunk) {
             const std::int64_t to = steps - from < chunk ? steps : from + chunk;
             if (record.checkpoints != nullptr)
-                __builtin_memcpy(record.checkpoints + from / chunk * stride + offset, h, bytes);
+                copy(record.checkpoints + from / chunk * stride + offset, h, count);
             const auto place = [&](T* array) { return array != nullptr ? array + from * stride + offset : nullptr; };
             h = this->template advance<N, Linear, Gated>(slice, from, to, h, place(record.states),
                                                          place(record.activations), stride, worker);
         }
-        if (record.last != nullptr) __builtin_memcpy(record.last + offset, h, bytes);
+        if (record.last != nullptr) copy(record.last + offset, h, count);
     }
 };
 

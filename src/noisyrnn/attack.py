@@ -26,10 +26,11 @@ from typing import Annotated, Literal, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 from typing_extensions import override
 
+from noisyrnn.setting import Norm, Setting
 from noisyrnn.types import Sequence
 
 Network = Callable[[Tensor], Tensor]
@@ -37,13 +38,6 @@ Labels = Int[Tensor, " batch"]
 Logits = Float[Tensor, "batch classes"]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Bound = Finite | tuple[Finite, ...]
-
-
-class Norm(StrEnum):
-    """How far two sequences are apart: the largest coordinate, or the Euclidean length."""
-
-    LINF = "linf"
-    L2 = "l2"
 
 
 class Loss(StrEnum):
@@ -106,10 +100,8 @@ def projection(x: Sequence, centre: Sequence, radius: float, norm: Norm) -> Sequ
     return centre + away * (radius / _length(away)).clamp(max=1)
 
 
-class _Attack(BaseModel, ABC):
+class _Attack(Setting, ABC):
     """An attack: frozen, keyword-only, and called as ``attack(network, x, y, generator)``."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     radius: float = Field(ge=0, allow_inf_nan=False)
     bounds: tuple[Bound, Bound] | None = None

@@ -25,10 +25,11 @@ from abc import ABC, abstractmethod
 from typing import Annotated, ClassVar, Literal, TypeVar
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from torch import Tensor
 from typing_extensions import override
 
+from noisyrnn.setting import Setting
 from noisyrnn.types import Sequence
 
 Strength = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -42,10 +43,9 @@ _F = TypeVar("_F", bound="_Fault")
 _R = TypeVar("_R", bound="_Ranged")
 
 
-class _Fault(BaseModel, ABC):
+class _Fault(Setting, ABC):
     """A perturbation: frozen, keyword-only, and called as ``fault(x, generator)``."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     strength: ClassVar[str] = "sigma"
     """Name of the field that a curve over levels varies."""
 

@@ -1,5 +1,7 @@
 """Settings: values that somebody will report. Frozen, keyword-only, without room for typos, and JSON there and back."""
 
+from enum import StrEnum
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -13,3 +15,10 @@ class Setting(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Norm(StrEnum):
+    """How far two sequences are apart, over time and features together: the largest coordinate, or the length."""
+
+    LINF = "linf"
+    L2 = "l2"

@@ -14,7 +14,7 @@ from noisyrnn.theory import (
     score,
     trajectory,
 )
-from noisyrnn.theory.margin import gaps, slopes
+from noisyrnn.theory.margin import dual, gaps, slopes
 from noisyrnn.theory.problems import random_problem, reference, two_classes
 
 
@@ -22,7 +22,7 @@ def test_reference_numbers():
     P = reference(label=2)
     phi = gaps(P.network.logits(P.x), P.y)[0]
     assert phi.tolist() == pytest.approx([0.7478867707580784, 0.3340897425933915, torch.inf], rel=1e-12)
-    slope = Norm.L2.dual(slopes(trajectory(P.network, P.x), P.y)[0])[:, 0]
+    slope = dual(Norm.L2, slopes(trajectory(P.network, P.x), P.y)[0])[:, 0]
     assert slope[:2].tolist() == pytest.approx([0.48294523791685884, 0.22464108709958583], rel=1e-12)
     printed = margin_as_printed(P.network, P.x, P.y, sampled_suprema(P.network, P.x))
     assert printed.item() == pytest.approx(0.0901766707966948, rel=1e-12)

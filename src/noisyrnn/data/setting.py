@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
 from noisyrnn.data.drawing import Indices, fingerprint
 from noisyrnn.data.files import File, Source
 from noisyrnn.data.sequences import Sequences
 from noisyrnn.data.split import Drawing, Provenance, Split, Splits
+from noisyrnn.setting import Setting
 
 
-class DataSetting(BaseModel, ABC):
+class DataSetting(Setting, ABC):
     """A data set as a value: frozen, keyword-only, and the same through JSON."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     @abstractmethod
     def sources(self) -> tuple[Source, ...]:

@@ -7,6 +7,7 @@
 
 from noisyrnn.experiments.bars import bars
 from noisyrnn.experiments.beyond import ablation, rivals
+from noisyrnn.experiments.demonstration import demonstration
 from noisyrnn.experiments.engines import Engine, Joblib, Serial
 from noisyrnn.experiments.paper import PUBLISHED, paper_experiments, published
 from noisyrnn.experiments.reduced import override, reduced
@@ -19,6 +20,7 @@ from noisyrnn.experiments.task import Outcome, Result
 _OWN = (
     ablation(),
     baseline_search(),
+    demonstration(),
     noise_search("ecg"),
     noise_search("ordered-mnist"),
     rivals(),

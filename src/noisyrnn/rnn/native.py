@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from enum import IntEnum
+from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ from noisyrnn.sde.brownian import Key
 
 _native: ModuleType | None
 try:
-    from noisyrnn import _native  # type: ignore[attr-defined, no-redef, unused-ignore]
+    _native = import_module("noisyrnn._native")
 except ImportError as error:
     _native = None
     _missing = "the kernel was not compiled" if "_native" in str(error) else f"the kernel cannot be loaded ({error})"
@@ -119,9 +120,9 @@ def tanh_scan(
     ``sequence`` is the input x (time, batch, inputs) if ``U`` is given, u = U x + b, and the drive u (time,
     batch, units) otherwise. Without ``A`` the linear term is absent. With ``gate``, a drive v, the recurrence
     is h' = h + dt sigmoid(W h + v) tanh(W h + u). ``dt`` broadcasts against (time, batch, units) and may vary
-    over units, or over time and batch, but not over both. After ``lengths`` steps a sample's state is held. With
-    ``chunk`` only every chunk-th state is kept for the backward pass and the rest computed again: pass about
-    sqrt(time), and ``states=False`` so that the states themselves are not returned.
+    over units, or over time and batch, but not over both. After ``lengths`` steps a sample's state is held.
+    With ``chunk`` only every chunk-th state is kept for the backward pass and the rest computed again: pass
+    about sqrt(time), and ``states=False`` so that the states themselves are not returned.
 
     ``reference(sequence, h0, A, W, U, b, gate, dt)`` must return the states; its dt has the shape (units) or
     (time, batch or 1, 1).

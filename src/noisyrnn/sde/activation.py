@@ -124,7 +124,7 @@ def _relu_slope(z: Tensor) -> Tensor:
 
 
 def _leaky_relu_slope(z: Tensor) -> Tensor:
-    return torch.where(z > 0, 1.0, 0.01).to(z.dtype)
+    return torch.where(z > 0, torch.ones_like(z), torch.full_like(z, 0.01))
 
 
 def _softsign_slope(z: Tensor) -> Tensor:

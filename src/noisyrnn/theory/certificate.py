@@ -24,8 +24,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from noisyrnn.sde import TanhDrift
+from noisyrnn.setting import Norm
 from noisyrnn.theory.jacobian import Trajectory, trajectory
-from noisyrnn.theory.margin import Labels, Norm, contrasts, gaps, slopes
+from noisyrnn.theory.margin import Labels, contrasts, gaps, slopes
 from noisyrnn.theory.network import Network
 from noisyrnn.types import Sequence
 

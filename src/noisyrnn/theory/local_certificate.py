@@ -27,9 +27,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from noisyrnn.sde import TanhDrift
+from noisyrnn.setting import Norm
 from noisyrnn.theory.certificate import Certificate, double, evaluation_error, sealed
 from noisyrnn.theory.jacobian import Tangent, Trajectory
-from noisyrnn.theory.margin import Labels, Norm, gaps, slopes
+from noisyrnn.theory.margin import Labels, dual, gaps, slopes
 from noisyrnn.theory.network import Network
 from noisyrnn.theory.taylor import tangent_error
 from noisyrnn.types import Sequence
@@ -111,7 +112,7 @@ def _certificate(
             slope, covectors = slopes(path, labels)
             room = phi - evaluation_error(path, covectors, precision)
             local = recursion(path, drift, norm)
-            radii.append(_widest(local, room, norm.dual(slope).mT, covectors.abs(), tolerance))
+            radii.append(_widest(local, room, dual(norm, slope).mT, covectors.abs(), tolerance))
             all_gaps.append(phi)
     return sealed(torch.cat(radii), torch.cat(all_gaps), norm=norm, method=method, precision=precision)
 

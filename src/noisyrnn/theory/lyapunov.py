@@ -171,4 +171,4 @@ def _strength(sde: SDE) -> Tensor:
             s = sde.diffusion.sigma
         case DriftNoise():
             s = sde.diffusion.epsilon * sde.diffusion.multiplicative
-    return s.detach().double().abs().expand(sde.units)
+    return torch.as_tensor(s).detach().double().abs().expand(sde.units)

@@ -17,12 +17,12 @@ Suprema taken over samples make both of them estimates. What is sound without an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from noisyrnn.setting import Norm
 from noisyrnn.theory.jacobian import Tangent, Trajectory, trajectory, transitions
 from noisyrnn.theory.network import Network
 from noisyrnn.types import Sequence
@@ -32,15 +32,9 @@ Values = Float[Tensor, " batch"]
 PerStep = Float[Tensor, " time"]
 
 
-class Norm(StrEnum):
-    """How the size of an input perturbation is measured, over time and features together."""
-
-    L2 = "l2"
-    LINF = "linf"
-
-    def dual(self, slope: Float[Tensor, "... time features"]) -> Float[Tensor, "..."]:
-        """max slope . dx over perturbations of size 1."""
-        return slope.flatten(-2).norm(dim=-1) if self is Norm.L2 else slope.abs().sum((-2, -1))
+def dual(norm: Norm, slope: Float[Tensor, "... time features"]) -> Float[Tensor, "..."]:
+    """max slope . dx over perturbations dx of size 1."""
+    return slope.flatten(-2).norm(dim=-1) if norm is Norm.L2 else slope.abs().sum((-2, -1))
 
 
 def score(logits: Float[Tensor, "batch classes"], y: Labels) -> Values:
@@ -147,7 +141,7 @@ def first_order_distance(network: Network, x: Sequence, y: Labels, *, norm: Norm
     """
     phi = gaps(network.logits(x), y)
     _classified(phi.amin(-1), "smallest logit gap")
-    size = norm.dual(slopes(trajectory(network, x), y)[0])
+    size = dual(norm, slopes(trajectory(network, x), y)[0])
     return (phi / size.mT).amin(-1)
 
 
@@ -174,15 +168,15 @@ def margin_estimate(
     """
     phi = gaps(network.logits(x), y)
     _classified(phi.amin(-1), "smallest logit gap")
-    steepest = norm.dual(slopes(trajectory(network, x), y)[0])
+    steepest = dual(norm, slopes(trajectory(network, x), y)[0])
     chosen = torch.randint(hull.shape[0], (combinations, x.shape[0]), generator=generator)
     weights = torch.rand(combinations, x.shape[0], 1, 1, generator=generator, dtype=x.dtype)
     for index, weight in zip(chosen, weights, strict=True):
         between = torch.lerp(x, hull[index], weight)
-        steepest = torch.maximum(steepest, norm.dual(slopes(trajectory(network, between), y)[0]))
+        steepest = torch.maximum(steepest, dual(norm, slopes(trajectory(network, between), y)[0]))
     # Samples of the hull itself are ends of those ways; their slopes are towards each sample's own label.
     for end in hull:
-        steepest = torch.maximum(steepest, norm.dual(slopes(trajectory(network, end.expand_as(x)), y)[0]))
+        steepest = torch.maximum(steepest, dual(norm, slopes(trajectory(network, end.expand_as(x)), y)[0]))
     return (phi / steepest.mT).amin(-1)
 
 
