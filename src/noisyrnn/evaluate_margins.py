@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from noisyrnn.attack import PGD, Loss, Norm, excess, gradient
+from noisyrnn.attack import PGD, Loss, excess, gradient
 from noisyrnn.evaluate import quiet
+from noisyrnn.setting import Norm
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from noisyrnn.theory.moments import moment_exponent
 
 # isort: split
+from noisyrnn.setting import Norm
 from noisyrnn.theory.certificate import global_certificate
 from noisyrnn.theory.continuum import continuous_regulariser, continuous_regulariser_as_printed, moments
 from noisyrnn.theory.expansion import covariance, expansion, noisy_states, remainder, running_cost
@@ -30,7 +31,6 @@ from noisyrnn.theory.local_certificate import adjoint_certificate, ball_certific
 from noisyrnn.theory.loss import CrossEntropy, OwnLoss, SquaredError
 from noisyrnn.theory.lyapunov import exponent_interval, exponent_interval_as_printed, moment_interval
 from noisyrnn.theory.margin import (
-    Norm,
     first_order_distance,
     input_stability,
     logit_margin,

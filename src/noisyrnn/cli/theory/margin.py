@@ -44,8 +44,8 @@ def margin(
     import torch
 
     from noisyrnn import theory
-    from noisyrnn.attack import Norm
     from noisyrnn.evaluate_margins import ATTACK, compared, margin_figure
+    from noisyrnn.setting import Norm
 
     wanted = [name.strip() for name in certificates.split(",")]
     for name in wanted:
@@ -54,7 +54,7 @@ def margin(
     if norm not in [*Norm]:
         raise ValueError(f"Perturbations are measured in {' or '.join(Norm)}, got {norm!r}.")
     attack = ATTACK.model_copy(update={"norm": Norm(norm), "steps": steps, "restarts": restarts})
-    generator, measure = torch.Generator().manual_seed(seed), theory.Norm(norm)
+    generator, measure = torch.Generator().manual_seed(seed), Norm(norm)
     facts: dict[str, Cell] = {}
     if problem is not None:
         P = problem_named(problem, label=label, count=count, seed=seed)

@@ -92,7 +92,7 @@ def regulariser(
         remarks.append("The released noise has a mean of its own: it appears as the bias, at first order in eps.")
     Answer(
         title=f"Theorem 1 on {name}", facts={**facts}, rows=[{**row} for row in rows], remarks=remarks,
-        figure=lambda: _figure(rows, facts["loss"], name),
+        figure=lambda: _figure(rows, facts, name),
     ).give(out=out, as_json=as_json)  # fmt: skip
 
 
@@ -127,19 +127,25 @@ def _noisy_loss(
     return float(values.mean()), float(values.std() / len(values) ** 0.5)
 
 
-def _figure(rows: list[dict[str, float]], loss: float, name: str) -> Figure:
+def _figure(rows: list[dict[str, float]], facts: dict[str, float], name: str) -> Figure:
+    """(E loss - loss - eps bias) / (eps^2 / 2) against eps: it tends to Q + R."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.subplots()
+    printed, Q, R = facts["Q as printed"], facts["Q"], facts["R"]
+    for level, label, style in ((Q + R, "Q + R", "-"), (R, "R alone", "--"), (printed + R, "printed Q + R", ":")):
+        axes.axhline(level, linestyle=style, linewidth=1.5, label=label, color="black" if style == "-" else "tab:red")
     scales = [row["eps"] for row in rows]
-    for key, style in (("Q + R", "-"), ("R alone", "--"), ("printed Q + R", ":")):
-        axes.plot([0, *scales], [0, *(row[key] - loss for row in rows)], style, linewidth=1.5, label=key)
+    gained = [(row["noisy passes"] - facts["loss"] - row["eps"] * facts["bias"]) * 2 / row["eps"] ** 2 for row in rows]
+    bars = [3 * row["standard error"] * 2 / row["eps"] ** 2 for row in rows]
     axes.errorbar(
-        scales, [row["noisy passes"] - loss for row in rows], yerr=[3 * row["standard error"] for row in rows],
-        fmt="o", markersize=4, capsize=3, color="black", label="noisy passes, ± 3 standard errors",
+        scales, gained, yerr=bars, fmt="o", markersize=4, capsize=3, label="noisy passes, ± 3 standard errors"
+    )
+    axes.set(
+        xlim=(0, 1.05 * max(scales)), xlabel="noise scale eps", ylabel="growth of the mean loss / (eps² / 2)",
+        title=f"Theorem 1: {name}",
     )  # fmt: skip
-    axes.set(xlabel="noise scale eps", ylabel="mean loss with noise, minus loss without", title=f"Theorem 1: {name}")
     axes.grid(alpha=0.3, linewidth=0.5)
     axes.legend(frameon=False, fontsize="small")
     return figure
