@@ -137,8 +137,9 @@ def _figure(spectrum: Exponents, name: str, unit: str) -> Figure:
     axes.errorbar(numbers, spectrum.values, yerr=3 * spectrum.errors, fmt="o", markersize=4, capsize=3)
     axes.axhline(0, color="grey", linewidth=0.8)
     axes.set(
-        xlabel="number, from the top", ylabel=f"Lyapunov exponent per {unit}, ± 3 standard errors",
-        title=f"Lyapunov exponents: {name}",
+        xlabel="number, from the top", ylabel=f"exponent per {unit}",
+        title=f"Lyapunov exponents, ± 3 standard errors: {name}",
     )  # fmt: skip
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.grid(alpha=0.3, linewidth=0.5)
     return figure
