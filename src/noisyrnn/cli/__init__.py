@@ -13,6 +13,7 @@ from noisyrnn.cli.data import data
 from noisyrnn.cli.demo import demo
 from noisyrnn.cli.experiments import report, run
 from noisyrnn.cli.listing import listing
+from noisyrnn.cli.theory import theory
 
 app = typer.Typer(
     name="noisyrnn",
@@ -28,6 +29,7 @@ app.command()(run)
 app.command()(report)
 app.command()(bench)
 app.add_typer(data, name="data")
+app.add_typer(theory, name="theory")
 
 
 def _version(wanted: bool) -> None:

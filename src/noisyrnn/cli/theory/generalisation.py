@@ -1,0 +1,137 @@
+"""``noisyrnn theory generalisation``: the bound from margins, with all that it takes for granted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from noisyrnn.cli.theory.answer import Answer, Cell, checked
+from noisyrnn.cli.theory.options import Data, Json, Model, Out
+from noisyrnn.cli.theory.source import chosen, problem_named, samples, saved
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from noisyrnn.theory import Network
+
+_PROBLEMS = ("pinned", "two-classes", "random")
+
+
+def generalisation(
+    model: Model = None,
+    problem: Annotated[
+        str | None, typer.Option(help="pinned (gamma 0.1 in a plane, 60000 samples), two-classes or random.")
+    ] = None,
+    data: Data = None,
+    count: Annotated[int, typer.Option("--samples", min=1, help="Training samples whose margins are certified.")] = 200,
+    dimension: Annotated[
+        int | None, typer.Option(min=1, help="Of the subspace of the inputs; by default the rank of the samples.")
+    ] = None,
+    correct: Annotated[
+        bool, typer.Option("--correct", help="Leave out misclassified samples, and say so, instead of refusing.")
+    ] = False,
+    delta: Annotated[float, typer.Option(help="Probability that the bound may fail.")] = 0.05,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Generalisation bound from certified margins: in one root, as printed in two, and what both assume.
+
+    Example: noisyrnn theory generalisation --problem pinned --out generalisation.svg
+    """
+    checked(out)
+    chosen(model, problem, _PROBLEMS)
+    from noisyrnn.theory import generalisation_bound, subspace_complexity
+
+    remarks = []
+    if problem == "pinned":
+        setting = {"margin": 0.1, "dimension": dimension or 2, "complexity": 1.0, "classes": 10, "samples": 60000}
+        dependent, name = False, "the pinned example"
+    else:
+        if problem is not None:
+            P = problem_named(problem, count=count)
+            network, x, y, name, total = P.network, P.x, P.y, problem, len(P.x)
+        elif model is not None:
+            found = saved(model, data)
+            name, network, total = found.name, _certifiable(found.network), len(found.splits.train)
+            x, y = samples(found.splits.train, count)
+        least, left_out = _least_margin(network, x, y, correct)
+        if left_out:
+            remarks.append(
+                f"{left_out} of {len(x)} samples are misclassified and were left out: the bound's hypothesis fails, "
+                "so this number says what it would be, not what is."
+            )
+        k = _rank(x) if dimension is None else dimension
+        largest = float(x.double().flatten(1).norm(dim=1).max())
+        setting = {
+            "margin": least, "dimension": k, "complexity": subspace_complexity(largest, dimension=k),
+            "classes": 1 if network.V is None else len(network.V), "samples": total,
+        }  # fmt: skip
+        dependent = True
+        if len(x) < total:
+            remarks.append(f"The least margin is that of {len(x)} of {total} training samples.")
+    bound = generalisation_bound(**setting, delta=delta, data_dependent=dependent)  # type: ignore[arg-type]
+    facts: dict[str, Cell] = {
+        **setting, "margin used": bound.margin, "cells K": bound.cells, "bound": bound.bound,
+        "bound as printed": bound.as_printed, "vacuous": bound.vacuous,
+    }  # fmt: skip
+    remarks += ["It assumes that", *(f"- {assumption}" for assumption in bound.assumptions)]
+    Answer(
+        title=f"Generalisation bound for {name}", facts=facts, remarks=remarks,
+        figure=lambda: _figure(setting, delta, dependent, name),
+    ).give(out=out, as_json=as_json)  # fmt: skip
+
+
+def _certifiable(model: object) -> Network:
+    from noisyrnn.theory import Network
+
+    return Network.of_classifier(model)
+
+
+def _least_margin(network: Network, x: Tensor, y: Tensor, correct: bool) -> tuple[float, int]:
+    """The least certified radius, and how many misclassified samples were left out for it."""
+    from noisyrnn.theory import ball_certificate
+
+    certificate = ball_certificate(network, x, y)
+    wrong = int((~certificate.correct).sum())
+    if wrong and not correct:
+        raise ValueError(
+            f"The bound needs every training sample classified correctly, but {wrong} of {len(x)} are not: train "
+            "longer, or leave them out with --correct."
+        )
+    if wrong == len(x):
+        raise ValueError("Every sample is misclassified, so there is no margin: give a network that has learned.")
+    return float(certificate.radius[certificate.correct].min()), wrong
+
+
+def _rank(x: Tensor) -> int:
+    """Dimension of the span of the samples."""
+    import torch
+
+    return int(torch.linalg.matrix_rank(x.double().flatten(1)))
+
+
+def _figure(setting: dict[str, float], delta: float, dependent: bool, name: str) -> Figure:
+    from matplotlib.figure import Figure
+
+    from noisyrnn.theory import generalisation_bound
+
+    numbers = [float(setting["samples"]) * 10 ** (step / 8) for step in range(-16, 33)]
+    bounds = [
+        generalisation_bound(**{**setting, "samples": max(1, round(n))}, delta=delta, data_dependent=dependent)  # type: ignore[arg-type]
+        for n in numbers
+    ]
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(numbers, [bound.bound for bound in bounds], linewidth=1.5, label="one root")
+    axes.plot(numbers, [bound.as_printed for bound in bounds], "--", linewidth=1.5, label="as printed, two roots")
+    axes.axhline(1, color="grey", linewidth=1, label="vacuous from here up")
+    axes.axvline(setting["samples"], color="grey", linestyle=":", linewidth=1, label="samples at hand")
+    axes.set(
+        xscale="log", yscale="log", xlabel="training samples", ylabel="generalisation error, at most",
+        title=f"Margin {setting['margin']:.3g} in {setting['dimension']} dimensions: {name}",
+    )  # fmt: skip
+    axes.grid(alpha=0.3, linewidth=0.5)
+    axes.legend(frameon=False, fontsize="small")
+    return figure
