@@ -119,11 +119,13 @@ def figure(found: list[Measurement], path: Path) -> None:
     for axis, kind in zip(axes, ("train", "forward"), strict=True):
         lengths = [(getattr(one, kind) or 0) / (getattr(unit, kind) or 1) for one in rows]
         colours = ["#0072B2" if one.contender in ("kernel", "eager") else "#B3B3B3" for one in rows]
-        bars = axis.barh([one.contender for one in rows], lengths, color=colours)
+        bars = axis.barh([one.contender for one in rows], [length - 0.7 for length in lengths], left=0.7, color=colours)
         axis.bar_label(bars, labels=[f"{length:.1f}" for length in lengths], padding=3, fontsize=9)
         axis.set_title({"train": "training step", "forward": "forward pass"}[kind], fontsize=11)
+        # Logarithmic: the slowest peer takes hundreds of times as long and would hide all others.
+        axis.set_xscale("log")
+        axis.set_xlim(0.7, 4 * max(lengths))
         axis.set_xlabel(f"time, {unit.contender} = 1")
-        axis.margins(x=0.15)
         axis.spines[["top", "right"]].set_visible(False)
     fig.suptitle(f"{BASE}, noise on", fontsize=10)
     fig.savefig(path)
