@@ -82,6 +82,51 @@ NOISYRNN_INLINE void multiply_add(Vec<T> (&sum)[M][Q * panel_vectors<T>], const 
     }
 }
 
+#if defined(__AVX2__) && !defined(__AVX512F__)
+// Row I of six, at a column known to the compiler, from two addresses and the length of a row in bytes. By hand, because
+// compilers take a register for the address of each row, and a generator at work beside a product needs them.
+template <class T, int I, int Column>
+NOISYRNN_INLINE Vec<T> row_splat(const T* upper, const T* lower, std::int64_t bytes) {
+    Vec<T> v;
+    const T* base = I < 3 ? upper : lower;
+    constexpr int at = Column * static_cast<int>(sizeof(T));
+    if constexpr (sizeof(T) == 4) {
+        if constexpr (I % 3 == 0)
+            asm("vbroadcastss %c2(%1), %0" : "=x"(v) : "r"(base), "i"(at));
+        else
+            asm("vbroadcastss %c3(%1,%2,%c4), %0" : "=x"(v) : "r"(base), "r"(bytes), "i"(at), "i"(I % 3));
+    } else {
+        if constexpr (I % 3 == 0)
+            asm("vbroadcastsd %c2(%1), %0" : "=x"(v) : "r"(base), "i"(at));
+        else
+            asm("vbroadcastsd %c3(%1,%2,%c4), %0" : "=x"(v) : "r"(base), "r"(bytes), "i"(at), "i"(I % 3));
+    }
+    return v;
+}
+
+template <class T, int M, int K, int I, class Sum, class Row>
+NOISYRNN_INLINE void side_rows(Sum& sum, const Row& row, const T* upper, const T* lower, std::int64_t bytes) {
+    if constexpr (I < M) {
+        const Vec<T> value = row_splat<T, I, K>(upper, lower, bytes);
+        for (int j = 0; j < panel_vectors<T>; ++j) sum[I][j] = value * row[j] + sum[I][j];
+        side_rows<T, M, K, I + 1>(sum, row, upper, lower, bytes);
+    }
+}
+
+// The k that go with rounds K, K + 1, ... of one block of the generator.
+template <class T, int M, int K, class Sum, class Side, class Chain>
+NOISYRNN_INLINE void side_rounds(Sum& sum, const T* upper, const T* lower, std::int64_t bytes, const T* panels,
+                                 const Side& side, Chain& chain) {
+    if constexpr (K < Side::rounds) {
+        Vec<T> row[panel_vectors<T>];
+        for (int j = 0; j < panel_vectors<T>; ++j) row[j] = load<Vec<T>>(panels + K * panel<T> + j * lanes<T>);
+        side_rows<T, M, K, 0>(sum, row, upper, lower, bytes);
+        side.round(chain, K);
+        side_rounds<T, M, K + 1>(sum, upper, lower, bytes, panels, side, chain);
+    }
+}
+#endif
+
 // c[q][i][:] (+)= sum_k a[i * a_row + k * a_step] panel_q[k][:] for M rows and Q neighbouring panels. One round of a
 // generator's block goes with one k, so that a block takes ten.
 template <class T, int M, int Q, bool Add, class Side>
@@ -99,11 +144,20 @@ NOISYRNN_INLINE void tile(std::int64_t depth, const T* a, std::int64_t a_row, st
     if constexpr (!std::is_same_v<Side, Idle>) {
         for (; k + Side::rounds <= depth && side.pending(); k += Side::rounds) {
             auto chain = side.begin();
+#if defined(__AVX2__) && !defined(__AVX512F__)
+            static_assert(Q == 1 && M <= 6);
+            // What was written before must be in memory: the compiler does not see that these addresses are read.
+            const T *upper = a + k, *lower = M > 3 ? upper + 3 * a_row : upper;
+            asm volatile("" : "+r"(upper), "+r"(lower) : : "memory");
+            side_rounds<T, M, 0>(sum, upper, lower, a_row * static_cast<std::int64_t>(sizeof(T)), panels + k * panel<T>,
+                                 side, chain);
+#else
 #pragma GCC unroll 16
             for (int i = 0; i < Side::rounds; ++i) {
                 multiply_add<T, M, Q>(sum, a + (k + i) * a_step, a_row, panels + (k + i) * panel<T>, panel_stride);
                 side.round(chain, i);
             }
+#endif
             side.end(chain);
         }
     }

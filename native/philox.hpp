@@ -21,7 +21,7 @@ NOISYRNN_INLINE Wide multiplied(std::uint64_t a, const std::uint64_t& b) {
 #if defined(__BMI2__) && defined(__x86_64__)
     // By hand, because compilers keep 128-bit products in pairs of registers and spill them inside a matrix product.
     Wide w;
-    asm("mulxq %3, %0, %1" : "=r"(w.low), "=r"(w.high) : "d"(a), "rm"(b));
+    asm("mulxq %3, %0, %1" : "=r"(w.low), "=r"(w.high) : "d"(a), "m"(b));
     return w;
 #else
     __extension__ using Whole = unsigned __int128;
