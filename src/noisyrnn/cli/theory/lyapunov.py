@@ -130,6 +130,7 @@ def _network(
 
 def _figure(spectrum: Exponents, name: str, unit: str) -> Figure:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.subplots()
@@ -140,6 +141,6 @@ def _figure(spectrum: Exponents, name: str, unit: str) -> Figure:
         xlabel="number, from the top", ylabel=f"exponent per {unit}",
         title=f"Lyapunov exponents, ± 3 standard errors: {name}",
     )  # fmt: skip
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(alpha=0.3, linewidth=0.5)
     return figure
