@@ -6,7 +6,7 @@ SOURCES := constraints.txt pyproject.toml $(wildcard CMakeLists.txt native/*)
 KEY := $(shell cat $(SOURCES) | cksum | tr -d ' ')
 STAMP := $(VENV)/.installed-$(KEY)
 
-.PHONY: help demo test lint bench docs browser sanitize install clean
+.PHONY: help demo test lint bench docs browser sanitize peers install clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -35,6 +35,15 @@ bench: $(STAMP) ## speed beside the peers, as ratios in one run (idle machine); 
 
 docs: $(STAMP) ## regenerate what the documents show
 	$(BIN)/python docs/make.py
+	$(BIN)/python docs/theory/make.py
+
+# Apart from the test environment: this peer's dependencies draw in a package that breaks others.
+peers: $(STAMP) ## our Hessian beside curvlinops, in an environment of its own
+	test -x $(VENV)-peers/bin/python || $(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt .
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	  curvlinops-for-pytorch backpack-for-pytorch einconv einops unfoldNd linear_operator
+	$(VENV)-peers/bin/python tests/peers/curvlinops_check.py
 
 browser: $(STAMP) ## the report's page in headless Chromium (skipped where there is none)
 	$(BIN)/python -m pytest -q tests/report/test_browser.py
@@ -43,4 +52,4 @@ sanitize: ## the kernel's own tests under the address and undefined-behaviour sa
 	bash native/sanitize.sh
 
 clean: ## remove the environment and every generated file
-	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-peers build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -32,13 +32,14 @@ app.add_typer(data, name="data")
 app.add_typer(theory, name="theory")
 
 
-def _version(wanted: bool) -> None:
+def _version(wanted: bool) -> bool:
     if wanted:
         from noisyrnn import __version__
         from noisyrnn.rnn import native
 
         typer.echo(f"noisyrnn {__version__}. {native.status()}")
         raise typer.Exit
+    return wanted
 
 
 @app.callback()

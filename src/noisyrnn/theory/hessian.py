@@ -27,6 +27,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import Tensor, nn
 from torch.nn import functional
 
+from noisyrnn.rnn.fused import Route, routed
+
 Loss = Callable[[Any, Tensor, Tensor], Tensor]
 """loss(network, x, y): the mean loss over a batch."""
 
@@ -76,7 +78,8 @@ class Hessian:
         parameters = list(self.parameters.values())
         columns = v.reshape(self.size, -1).to(parameters[0]).unbind(1)
         total = torch.zeros(self.size, len(columns), dtype=parameters[0].dtype, device=parameters[0].device)
-        with evaluating(self.network), torch.enable_grad():
+        # A gradient that is differentiated again needs a plain graph; the faster routes would make one beside theirs.
+        with evaluating(self.network), torch.enable_grad(), routed(Route.SCAN):
             for x, y in zip(self.x.split(self.batch), self.y.split(self.batch), strict=True):
                 value = self.loss(self.network, x, y) * (len(x) / len(self.x))
                 slope = torch.autograd.grad(value, parameters, create_graph=True, materialize_grads=True)
