@@ -86,6 +86,20 @@ def status() -> str:
     return f"Native kernel on: {_native.instruction_set} instructions."
 
 
+def threads() -> int:
+    """Threads of the kernel: ``NOISYRNN_THREADS`` if it is set, else torch's own number.
+
+    No result of the kernel depends on it. torch's products (a readout's, say) may differ in the last bit with torch's
+    number of threads; with one thread for torch and several for the kernel, training is bitwise the same for any number.
+    """
+    wanted = os.environ.get("NOISYRNN_THREADS")
+    if wanted is None:
+        return torch.get_num_threads()
+    if not wanted.isdigit() or int(wanted) < 1:
+        raise ValueError(f"NOISYRNN_THREADS must be a whole number of at least 1, got {wanted!r}.")
+    return int(wanted)
+
+
 def gaussian(key: Key, samples: int, steps: int, units: int, dtype: torch.dtype = torch.float32) -> Tensor:
     """xi ~ N(0, 1), (steps, samples, units): :func:`noisyrnn.sde.brownian.draw`, faster."""
     return _noise(key, samples, steps, units, dtype, True)
@@ -223,7 +237,7 @@ def _noise(key: Key, samples: int, steps: int, units: int, dtype: torch.dtype, n
     if dtype not in (torch.float32, torch.float64):
         raise ValueError(f"The kernel makes noise in float32 and float64, got {dtype}.")
     out = torch.empty((steps, samples, units), dtype=dtype)
-    _kernel().fill(out, _numbers(key), normal, torch.get_num_threads())
+    _kernel().fill(out, _numbers(key), normal, threads())
     return out
 
 
@@ -324,7 +338,7 @@ def _common(settings: _Settings, sequence: Tensor, U: Tensor | None, b: Tensor |
         b=b,
         lengths=settings.lengths,
         chunk=settings.chunk or 0,
-        threads=torch.get_num_threads(),
+        threads=threads(),
     )
 
 
