@@ -90,7 +90,7 @@ def threads() -> int:
     """Threads of the kernel: ``NOISYRNN_THREADS`` if it is set, else torch's own number.
 
     No result of the kernel depends on it. torch's products (a readout's, say) may differ in the last bit with torch's
-    number of threads; with one thread for torch and several for the kernel, training is bitwise the same for any number.
+    number of threads; with one thread for torch and several for the kernel, training is bitwise the same for any.
     """
     wanted = os.environ.get("NOISYRNN_THREADS")
     if wanted is None:
