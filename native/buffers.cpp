@@ -15,7 +15,7 @@ namespace {
 #ifdef NOISYRNN_UNCACHED  // so that a sanitizer sees where a buffer ends
 constexpr std::size_t most_bytes = 0;
 #else
-constexpr std::size_t most_bytes = std::size_t{512} << 20;
+constexpr std::size_t most_bytes = std::size_t{1} << 30;
 #endif
 constexpr std::size_t most_blocks = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
