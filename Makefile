@@ -42,7 +42,7 @@ peers: $(STAMP) ## our Hessian beside curvlinops, in an environment of its own
 	test -x $(VENV)-peers/bin/python || $(PYTHON) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt .
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
-	  curvlinops-for-pytorch backpack-for-pytorch einconv einops unfoldNd linear_operator
+	  curvlinops-for-pytorch backpack-for-pytorch einconv einops unfoldNd linear_operator tqdm
 	$(VENV)-peers/bin/python tests/peers/curvlinops_check.py
 
 browser: $(STAMP) ## the report's page in headless Chromium (skipped where there is none)
