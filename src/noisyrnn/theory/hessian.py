@@ -156,10 +156,8 @@ def hutchinson_trace(H: Hessian, probes: int = 64, *, seed: int = 0) -> Trace:
 def xtrace(H: Hessian, probes: int = 32, *, seed: int = 0) -> Trace:
     """tr(Q_i^T H Q_i) + r_i^T H r_i averaged over i, Q_i an orthonormal basis of H on the other probes.
 
-    Its leave-one-out values are correlated, so with few probes the standard error is optimistic (by about a half at ten).
-
     It takes 2 ``probes`` products. The standard error treats the leave-one-out estimates as independent, as its authors
-    advise; they nearly are.
+    advise; with few probes that is optimistic, by about a half at ten.
     """
     if probes > H.size:
         raise ValueError(
