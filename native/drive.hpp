@@ -33,34 +33,33 @@ public:
         }
     }
 
-    // Rows of u for the sixteen units of a block: in `room`, or where they already are.
-    struct Rows {
-        const T* first;
-        std::int64_t stride;
-    };
-    NOISYRNN_INLINE Rows rows(const Slice& slice, std::int64_t t, std::int64_t b, T* room) const {
-        using V = Vec<T>;
-        const std::int64_t at = t * size_.batch + slice.first, j = b * block;
-        if (input_.drive != nullptr) {
-            const T* first = input_.drive + at * size_.units + j;
-            if (j + block <= size_.units) return {first, size_.units};
-            for (std::int64_t r = 0; r < slice.rows; ++r)
-                for (int i = 0; i < block; ++i)
-                    room[r * block + i] = j + i < size_.units ? first[r * size_.units + i] : T(0);
-            return {room, block};
-        }
-        const T* x = input_.x + at * size_.inputs;
-        for (int l = 0; l < block; l += lanes<T>) {
-            const T* column = packed_.data() + j + l;
-            const V bias = load<V>(column);
-            for (std::int64_t r = 0; r < slice.rows; ++r) {
-                V u = bias;
-                for (std::int64_t i = 0; i < size_.inputs; ++i)
-                    u = load<V>(column + (i + 1) * width_) * x[r * size_.inputs + i] + u;
-                store(room + r * block + l, u);
+    // u of a slice at one step, for the sixteen units of a block.
+    struct Units {
+        const T *drive, *x, *column;
+        std::int64_t inputs, width, units, first;
+
+        // Of row r, from unit i of the block on.
+        NOISYRNN_INLINE Vec<T> at(std::int64_t r, std::int64_t i) const {
+            using V = Vec<T>;
+            if (drive != nullptr) {
+                const std::int64_t j = first + i;
+                return j < units ? row_load(drive + r * units, j, units, j + lanes<T> <= units) : V{};
             }
+            V u = load<V>(column + i);
+            for (std::int64_t k = 0; k < inputs; ++k)
+                u = load<V>(column + (k + 1) * width + i) * x[r * inputs + k] + u;
+            return u;
         }
-        return {room, block};
+    };
+    NOISYRNN_INLINE Units units(const Slice& slice, std::int64_t t, std::int64_t b) const {
+        const std::int64_t at = t * size_.batch + slice.first;
+        return {input_.drive != nullptr ? input_.drive + at * size_.units : nullptr,
+                input_.x != nullptr ? input_.x + at * size_.inputs : nullptr,
+                packed_.data() + b * block,
+                size_.inputs,
+                width_,
+                size_.units,
+                b * block};
     }
 
     // Numbers that each slice sums: gradients of b and of the columns of U.

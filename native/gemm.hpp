@@ -183,6 +183,13 @@ void any_tile(int rows, std::int64_t depth, const T* a, std::int64_t a_row, std:
     }
 }
 
+// Rows of the next tile: all it can hold, as long as four or more are left for the last one. A lower tile is through
+// with an inner index before a generator at its side has finished a round.
+constexpr std::int64_t tile_height(std::int64_t left) {
+    if (left <= tile_rows) return left;
+    return left >= tile_rows + 4 ? tile_rows : (left + 1) / 2;
+}
+
 // c[panel][rows][columns of a panel] (+)= a (rows x depth) times `count` panels. Few rows take several panels at a
 // time, because a chain of multiply-adds alone would wait for itself.
 template <class T, bool Add, class Side>
@@ -200,16 +207,13 @@ void product(std::int64_t rows, std::int64_t depth, const T* a, std::int64_t a_r
     else if (rows == 3)
         for (; p + 2 <= count; p += 2)
             tile<T, 3, 2, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel, idle);
-    const std::int64_t tiles = (rows + tile_rows - 1) / tile_rows;
-    for (; p < count; ++p) {
-        std::int64_t first = 0;
-        for (std::int64_t i = 0; i < tiles; ++i) {
-            const std::int64_t height = rows / tiles + (i < rows % tiles ? 1 : 0);
+    for (; p < count; ++p)
+        for (std::int64_t first = 0; first < rows;) {
+            const std::int64_t height = tile_height(rows - first);
             any_tile<T, Add>(static_cast<int>(height), depth, a + first * a_row, a_row, 1, panels + p * stride,
                              c + p * c_panel + first * panel<T>, side);
             first += height;
         }
-    }
 }
 
 template <class T, bool Add>

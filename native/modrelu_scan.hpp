@@ -27,16 +27,15 @@ public:
     }
 
 protected:
-    // Products of a few blocks, drive, two states.
-    std::int64_t scratch_size() const { return most_rows_ * ((blocks_at_once + 1) * block + 2 * n_); }
+    // Products of a few blocks, two states.
+    std::int64_t scratch_size() const { return most_rows_ * (blocks_at_once * block + 2 * n_); }
     T* scratch(int worker) const { return scratch_.data() + worker * scratch_size(); }
 
     // As TanhScan::advance.
     const T* advance(const Slice& slice, std::int64_t from, std::int64_t to, const T* h, T* states,
                      std::int64_t stride, int worker) {
         T* c = scratch(worker);
-        T* room = c + most_rows_ * blocks_at_once * block;
-        T* turns = room + most_rows_ * block;
+        T* turns = c + most_rows_ * blocks_at_once * block;
         const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together(rows);
         for (std::int64_t t = from; t < to; ++t) {
             T* next = states != nullptr ? states + (t - from) * stride : turns + (t % 2) * most_rows_ * n_;
@@ -44,17 +43,17 @@ protected:
                 if (b % at_once == 0)
                     product<T, false>(rows, n_, h, n_, forward_.data() + b * n_ * block,
                                       (blocks - b < at_once ? blocks - b : at_once) * panels_in_block<T>, c);
-                update(slice, t, b, c + b % at_once * rows * block, room, h, next);
+                update(slice, t, b, c + b % at_once * rows * block, h, next);
             }
             h = next;
         }
         return h;
     }
 
-    void update(const Slice& slice, std::int64_t t, std::int64_t b, const T* c, T* room, const T* h, T* next) const {
+    void update(const Slice& slice, std::int64_t t, std::int64_t b, const T* c, const T* h, T* next) const {
         using V = Vec<T>;
         const V minus = splat<V>(T(-0.0));
-        const auto u = drive_.rows(slice, t, b, room);
+        const auto u = drive_.units(slice, t, b);
         for (std::int64_t r = 0; r < slice.rows; ++r) {
             const bool hold = p_.record.held(slice.first + r, t);
 #pragma GCC unroll 8
@@ -66,7 +65,7 @@ protected:
                 if (hold) {
                     state = row_load(h + r * n_, j, n_, whole);
                 } else {
-                    const V v = load<V>(c + product_at<T>(slice.rows, 0, r, l)) + load<V>(u.first + r * u.stride + i);
+                    const V v = load<V>(c + product_at<T>(slice.rows, 0, r, l)) + u.at(r, i);
                     const auto sign = bits(v) & bits(minus);
                     const V size = from_bits<V>(bits(v) ^ sign) + load<V>(bias_.data() + j);
                     // Written so that what is not a number stays so.

@@ -33,10 +33,9 @@ public:
     }
 
 protected:
-    // Products of a few blocks (two parts in the backward pass), drive, and two states of y and z each.
-    std::int64_t scratch_size() const { return most_rows_ * ((2 * blocks_at_once + 1) * block + 4 * n_); }
+    // Products of a few blocks (two parts in the backward pass) and two states of y and z each.
+    std::int64_t scratch_size() const { return most_rows_ * (2 * blocks_at_once * block + 4 * n_); }
     T* scratch(int worker) const { return scratch_.data() + worker * scratch_size(); }
-    T* drive_room(int worker) const { return scratch(worker) + most_rows_ * 2 * blocks_at_once * block; }
 
     struct State {
         const T *y, *z;
@@ -49,7 +48,7 @@ protected:
     State advance(const Slice& slice, std::int64_t from, std::int64_t to, State h, const Places& places,
                   std::int64_t stride, int worker) {
         T* c = scratch(worker);
-        T* turns = drive_room(worker) + most_rows_ * block;
+        T* turns = scratch(worker) + most_rows_ * 2 * blocks_at_once * block;
         const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together(rows);
         const std::int64_t area = most_rows_ * n_;
         for (std::int64_t t = from; t < to; ++t) {
@@ -63,18 +62,18 @@ protected:
                     product<T, false>(rows, n_, h.y, n_, weights, count, c);
                     product<T, true>(rows, n_, h.z, n_, weights + n_ * width_, count, c);
                 }
-                update(slice, t, b, c + b % at_once * rows * block, drive_room(worker), h, y, z, kept);
+                update(slice, t, b, c + b % at_once * rows * block, h, y, z, kept);
             }
             h = {y, z};
         }
         return h;
     }
 
-    void update(const Slice& slice, std::int64_t t, std::int64_t b, const T* c, T* room, const State& h, T* next_y,
-                T* next_z, T* kept) const {
+    void update(const Slice& slice, std::int64_t t, std::int64_t b, const T* c, const State& h, T* next_y, T* next_z,
+                T* kept) const {
         using V = Vec<T>;
         const T* unit = unit_.data() + b * block;
-        const auto u = drive_.rows(slice, t, b, room);
+        const auto u = drive_.units(slice, t, b);
         for (std::int64_t r = 0; r < slice.rows; ++r) {
             const bool hold = p_.y.held(slice.first + r, t);
 #pragma GCC unroll 8
@@ -85,7 +84,7 @@ protected:
                 V y = row_load(h.y + r * n_, j, n_, whole), z = row_load(h.z + r * n_, j, n_, whole);
                 if (!hold) {
                     const V pre = load<V>(c + product_at<T>(slice.rows, 0, r, l));
-                    const V a = tanh(pre + load<V>(u.first + r * u.stride + i));
+                    const V a = tanh(pre + u.at(r, i));
                     if (kept != nullptr) row_store(kept + r * n_, j, a, n_, whole);
                     z = load<V>(unit + i) * z + load<V>(unit + width_ + i) * a - load<V>(unit + 2 * width_ + i) * y;
                     y = load<V>(unit + 3 * width_ + i) * z + y;

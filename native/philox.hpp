@@ -160,7 +160,7 @@ NOISYRNN_INLINE void gaussian(const std::uint64_t* words, int rows, T* out) {
             const F wide = converted<F>((h.low >> 16) & 0xffff) * 65536.0f + converted<F>(h.low & 0xffff);
             const F u = wide * 0x1p-32f + 0x1p-33f;
             const F v = converted<F>(h.high) * 0x1p-31f;
-            const V radius = root(T(-2) * log(converted<V>(u)));
+            const V radius = root(minus_twice_log(converted<V>(u)));
             V sine, cosine;
             sincospi(converted<V>(v), sine, cosine);
             store(out + 16 * r + i, radius * cosine);

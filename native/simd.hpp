@@ -136,37 +136,33 @@ NOISYRNN_INLINE typename Traits<V>::T total(V v) {
     return sum;
 }
 
-// The smaller one; y where y is not a number.
+// y within [-limit, limit]; y where y is not a number.
 template <class V>
-NOISYRNN_INLINE V capped(V y, V limit) {
+NOISYRNN_INLINE V within(V y, V limit) {
 #if defined(__AVX2__)
     if constexpr (std::is_same_v<V, Vec<float, 8>>)
-        return (V)__builtin_ia32_minps256(limit, y);
+        return (V)__builtin_ia32_maxps256(-limit, (V)__builtin_ia32_minps256(limit, y));
     else if constexpr (std::is_same_v<V, Vec<double, 4>>)
-        return (V)__builtin_ia32_minpd256(limit, y);
+        return (V)__builtin_ia32_maxpd256(-limit, (V)__builtin_ia32_minpd256(limit, y));
     else
 #endif
-        return limit < y ? limit : y;
+    {
+        const V below = limit < y ? limit : y;
+        return -limit > below ? -limit : below;
+    }
 }
 
-// a where the sign bit of `which` is set, b elsewhere.
-template <class V>
-NOISYRNN_INLINE V by_sign(typename Traits<V>::Bits which, V a, V b) {
-    return which < 0 ? a : b;
-}
-
-// c_0 + c_1 x + ... + c_N x^N, even and odd powers apart: half the length of one chain of multiply-adds.
+// c_0 + c_1 x + ... + c_N x^N.
 template <class V, class T, int N>
 NOISYRNN_INLINE V series(V x, const T (&c)[N]) {
-    const V x2 = x * x;
-    V even = splat<V>(c[(N - 1) / 2 * 2]), odd = splat<V>(c[N / 2 * 2 - 1]);
+    V sum = splat<V>(c[N - 1]);
 #pragma GCC unroll 16
-    for (int i = (N - 1) / 2 * 2 - 2; i >= 0; i -= 2) even = even * x2 + c[i];
-#pragma GCC unroll 16
-    for (int i = N / 2 * 2 - 3; i >= 1; i -= 2) odd = odd * x2 + c[i];
-    return odd * x + even;
+    for (int i = N - 2; i >= 0; --i) sum = sum * x + c[i];
+    return sum;
 }
 
+// Polynomials for the functions below, close to those of least largest error. Each coefficient of the float series for
+// angles was fitted after those before it had been rounded, so that normal numbers have no bias.
 template <class T>
 struct Series;
 
@@ -175,18 +171,18 @@ struct Series<float> {
     static constexpr int mantissa = 23;
     static constexpr std::int32_t bias = 127;
     static constexpr float shifter = 12582912.0f;  // 1.5 2^23: adding it rounds to a whole number
-    static constexpr float log2_e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
+    static constexpr float twice_log2_e = 2.88539008f, half_ln2 = 0.346573590f;
     static constexpr float tanh_limit = 10.0f;  // tanh is 1 in this precision from here on
-    static constexpr float ln2 = 0.693147181f, root_half = 0.707106781f;
-    // (e^r - 1) / r for |r| <= ln 2 / 2
-    static constexpr float expm1[] = {1.0f,       1.0f / 2,    1.0f / 6,   1.0f / 24,
-                                      1.0f / 120, 1.0f / 720, 1.0f / 5040};
-    // log((1 + s) / (1 - s)) / s in s^2, |s| <= 0.172
-    static constexpr float log[] = {2.0f, 2.0f / 3, 2.0f / 5, 2.0f / 7, 2.0f / 9, 2.0f / 11};
-    static constexpr float pi = 3.14159265f;
-    // sin(x) / x and cos(x) in x^2, |x| <= pi / 4
-    static constexpr float sin[] = {1.0f, -1.0f / 6, 1.0f / 120, -1.0f / 5040, 1.0f / 362880};
-    static constexpr float cos[] = {1.0f, -1.0f / 2, 1.0f / 24, -1.0f / 720, 1.0f / 40320, -1.0f / 3628800};
+    static constexpr float minus_ln4 = -1.38629436f, root_half = 0.707106781f;
+    // (exp(2 r) - 1) / r for |r| <= ln(2) / 4
+    static constexpr float expm1[] = {2.000000022f,  2.000000005f,  1.333320416f,
+                                      0.6666634388f, 0.2678129814f, 0.08917535998f};
+    // -2 log((1 + s) / (1 - s)) / s in s^2, |s| <= 0.172
+    static constexpr float log[] = {-3.9999999973f, -1.3333363077f, -0.7994969075f, -0.5984906075f};
+    // sqrt(2) sin(pi v / 2) / v and sqrt(2) cos(pi v / 2) in v^2, |v| <= 1
+    static constexpr float sin[] = {2.22144151f, -0.913531125f, 0.112699814f, -0.00661181752f, 0.000215204433f};
+    static constexpr float cos[] = {1.41421354f,    -1.74471557f,   0.358740032f,
+                                    -0.0294983163f, 0.00129172346f, -3.14003155e-05f};
 };
 
 template <>
@@ -194,66 +190,45 @@ struct Series<double> {
     static constexpr int mantissa = 52;
     static constexpr std::int64_t bias = 1023;
     static constexpr double shifter = 6755399441055744.0;  // 1.5 2^52
-    static constexpr double log2_e = 1.4426950408889634074, ln2_high = 0.693147180369123816490,
-                            ln2_low = 1.90821492927058770002e-10;
+    static constexpr double twice_log2_e = 2.8853900817779268147, half_ln2 = 0.34657359027997265471;
     static constexpr double tanh_limit = 20.0;
-    static constexpr double ln2 = 0.69314718055994530942, root_half = 0.70710678118654752440;
-    static constexpr double expm1[] = {1.0,
-                                       1.0 / 2,
-                                       1.0 / 6,
-                                       1.0 / 24,
-                                       1.0 / 120,
-                                       1.0 / 720,
-                                       1.0 / 5040,
-                                       1.0 / 40320,
-                                       1.0 / 362880,
-                                       1.0 / 3628800,
-                                       1.0 / 39916800,
-                                       1.0 / 479001600,
-                                       1.0 / 6227020800.0,
-                                       1.0 / 87178291200.0};
-    static constexpr double log[] = {2.0,      2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11,
-                                     2.0 / 13, 2.0 / 15, 2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23};
-    static constexpr double pi = 3.14159265358979323846;
-    static constexpr double sin[] = {1.0,
-                                     -1.0 / 6,
-                                     1.0 / 120,
-                                     -1.0 / 5040,
-                                     1.0 / 362880,
-                                     -1.0 / 39916800,
-                                     1.0 / 6227020800.0,
-                                     -1.0 / 1307674368000.0,
-                                     1.0 / 355687428096000.0};
-    static constexpr double cos[] = {1.0,
-                                     -1.0 / 2,
-                                     1.0 / 24,
-                                     -1.0 / 720,
-                                     1.0 / 40320,
-                                     -1.0 / 3628800,
-                                     1.0 / 479001600,
-                                     -1.0 / 87178291200.0,
-                                     1.0 / 20922789888000.0,
-                                     -1.0 / 6402373705728000.0};
+    static constexpr double minus_ln4 = -1.3862943611198906188, root_half = 0.70710678118654752440;
+    static constexpr double expm1[] = {1.9999999999999999995,    1.9999999999999999999,    1.3333333333333344656,
+                                       0.66666666666666682838,   0.26666666666622686772,   0.088888888888826073559,
+                                       0.025396825459297795622,  0.0063492063581292128924, 0.0014109307334261692721,
+                                       0.00028218637597786620831, 0.000051425380771468615254, 8.5680692173384648408e-6};
+    static constexpr double log[] = {-4.0,
+                                     -1.3333333333333331676,
+                                     -0.80000000000014998539,
+                                     -0.5714285713763505918,
+                                     -0.44444445354324549042,
+                                     -0.36363547439465325388,
+                                     -0.30774323434124086632,
+                                     -0.26497490719765129339,
+                                     -0.26524528586012233886};
+    static constexpr double sin[] = {2.2214414690791831235,     -0.91353118749942983798,   0.11270239285845950554,
+                                     -0.0066210001938639539851, 0.00022689809948912017735, -5.0895329107020948718e-6,
+                                     8.049947829557610034e-8,   -9.4582654417966548401e-10, 8.5761502896911022498e-12,
+                                     -6.0108047404624785283e-14};
+    static constexpr double cos[] = {1.4142135623730950488,     -1.7447160499097198817,   0.35874285843417103273,
+                                     -0.029505417453843168187,  0.0013000303480237740832, -0.000035641070104948283677,
+                                     6.662182581196691372e-7,   -9.0319613034073072059e-9, 9.2806128740042572733e-11,
+                                     -7.248024127429454288e-13};
 };
 
-// tanh x = e / (e + 2), e = exp(2 |x|) - 1 = 2^k p(r) + (2^k - 1): no cancellation near zero. NaN stays NaN.
+// tanh x = e / (e + 2), e = exp(2 x) - 1 = 2^k p(r) + (2^k - 1) with x = k ln(2) / 2 + r: no cancellation near zero,
+// and never beyond one. NaN stays NaN.
 template <class V>
 NOISYRNN_INLINE V tanh(V x) {
     using T = typename Traits<V>::T;
-    using Bits = typename Traits<V>::Bits;
     using S = Series<T>;
-    const Bits sign = bits(x) & bits(splat<V>(T(-0.0)));
-    V y = from_bits<V>(bits(x) ^ sign);
-    y = capped(y, splat<V>(S::tanh_limit));
-    y = y + y;
-    const V shifted = y * S::log2_e + S::shifter;
-    const V k = shifted - S::shifter;
-    const V r = (y - k * S::ln2_high) - k * S::ln2_low;
-    const V p = r * series(r, S::expm1);
-    const Bits exponent = (bits(shifted) - bits(splat<V>(S::shifter)) + S::bias) << S::mantissa;
-    const V scale = from_bits<V>(exponent);
-    const V e = scale * p + (scale - T(1));
-    return from_bits<V>(bits(e / (e + T(2))) | sign);
+    const V y = within(x, splat<V>(S::tanh_limit));
+    const V shifted = y * S::twice_log2_e + S::shifter;
+    const V r = y - (shifted - S::shifter) * S::half_ln2;
+    // The whole number k stands in the last bits of the mantissa; what is above them leaves by the shift.
+    const V scale = from_bits<V>((bits(shifted) << S::mantissa) + (S::bias << S::mantissa));
+    const V e = scale * (r * series(r, S::expm1)) + (scale - T(1));
+    return e / (e + T(2));
 }
 
 template <class V>
@@ -262,40 +237,29 @@ NOISYRNN_INLINE V sigmoid(V x) {
     return tanh(x * T(0.5)) * T(0.5) + T(0.5);
 }
 
-// log x for normal positive x: x = 2^k m with m in [1/sqrt 2, sqrt 2), then the series of artanh.
+// -2 log x for normal positive x: x = 2^k m with m in [1/sqrt 2, sqrt 2), then the series of artanh.
 template <class V>
-NOISYRNN_INLINE V log(V x) {
+NOISYRNN_INLINE V minus_twice_log(V x) {
     using T = typename Traits<V>::T;
     using Bits = typename Traits<V>::Bits;
     using S = Series<T>;
-    const Bits origin = bits(splat<V>(S::root_half));
-    const Bits moved = bits(x) - origin;
-    const Bits k = moved >> S::mantissa;
-    const V m = from_bits<V>(bits(x) - (k << S::mantissa));
-    const V f = m - T(1);
+    const Bits k = (bits(x) - bits(splat<V>(S::root_half))) >> S::mantissa;
+    const V f = from_bits<V>(bits(x) - (k << S::mantissa)) - T(1);
     const V s = f / (f + T(2));
     // The small integer k becomes a number by way of the mantissa of the shifter: no conversion instruction needed.
     const V kf = from_bits<V>(k + bits(splat<V>(S::shifter))) - S::shifter;
-    return kf * S::ln2 + s * series(s * s, S::log);
+    return kf * S::minus_ln4 + s * series(s * s, S::log);
 }
 
-// sin(pi v) and cos(pi v) for |v| <= 1: reduction by quarter turns is exact.
+// sin(pi v) and cos(pi v) for |v| <= 1 from sqrt(2) times those of half the angle: no quadrants to tell apart.
 template <class V>
 NOISYRNN_INLINE void sincospi(V v, V& sine, V& cosine) {
     using T = typename Traits<V>::T;
-    using Bits = typename Traits<V>::Bits;
     using S = Series<T>;
-    const V shifted = v * T(2) + S::shifter;
-    const Bits q = bits(shifted);
-    const V x = (v - (shifted - S::shifter) * T(0.5)) * S::pi;
-    const V x2 = x * x;
-    const V s = x * series(x2, S::sin);
-    const V c = series(x2, S::cos);
-    constexpr int to_sign = static_cast<int>(sizeof(T)) * 8 - 1;
-    const Bits odd = q << to_sign;
-    const Bits minus = bits(splat<V>(T(-0.0)));
-    sine = from_bits<V>(bits(by_sign(odd, c, s)) ^ ((q << (to_sign - 1)) & minus));
-    cosine = from_bits<V>(bits(by_sign(odd, s, c)) ^ (((q + 1) << (to_sign - 1)) & minus));
+    const V v2 = v * v;
+    const V s = v * series(v2, S::sin);
+    sine = s * series(v2, S::cos);
+    cosine = T(1) - s * s;
 }
 
 }  // namespace NOISYRNN_ISA

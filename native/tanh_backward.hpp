@@ -201,19 +201,18 @@ private:
         T* g_rows = outer.g();
         const bool multiplied = N == Noise::released && again_.uniform, random_used = again_.gaussian;
         const bool step_wanted = step_wanted_, drift_wanted = drift_wanted_, folded = folded_;
-        typename Drive<T>::Rows u{};
-        if constexpr (Gated) u = this->drive_.rows(slice, t, b, room.drive);
-        for (std::int64_t r = 0; r < rows; ++r) {
-            const std::int64_t at = first + r;
-            const bool hold = lengths != nullptr && t >= lengths[r];
-            const T dt = times != nullptr ? times[r * between_times] : T(1);
-            const T dt_root = N != Noise::ito ? T(0) : times == nullptr ? T(1) : T(__builtin_sqrt(dt));
-            T* row = g_rows + r * g_row;
-            V step_sum{};
-#pragma GCC unroll 8
-            for (int l = 0; l < block / lanes<T>; ++l) {
-                const std::int64_t i = l * lanes<T>, j = b * block + i;
-                const bool inside = Whole || j < n, whole = Whole || j + lanes<T> <= n;
+        const auto u = this->drive_.units(slice, t, b);
+        for (int l = 0; l < block / lanes<T>; ++l) {
+            const std::int64_t i = l * lanes<T>, j = b * block + i;
+            const bool inside = Whole || j < n, whole = Whole || j + lanes<T> <= n;
+            const V size = load<V>(d + i), size_root = load<V>(d_root + i), weight = load<V>(scale + i);
+            V unit_sum{};
+            for (std::int64_t r = 0; r < rows; ++r) {
+                const std::int64_t at = first + r;
+                const bool hold = lengths != nullptr && t >= lengths[r];
+                const T dt = times != nullptr ? times[r * between_times] : T(1);
+                const T dt_root = N != Noise::ito ? T(0) : times == nullptr ? T(1) : T(__builtin_sqrt(dt));
+                T* row = g_rows + r * g_row;
                 V gradient = load<V>(g + r * width + j);
                 if (c != nullptr) gradient = gradient + load<V>(c + product_at<T>(rows, 0, r, l));
                 if (g_out != nullptr && inside) gradient = gradient + row_load(g_out + r * n, j, n, whole);
@@ -230,38 +229,41 @@ private:
                 const V stored = row_load(kept + r * n, j, n, whole);
                 V slope;  // of h' in the step size, without the share of h A^T where the weight gradient gives it
                 if constexpr (Gated) {
-                    const V a = tanh(stored + load<V>(u.first + r * u.stride + i));
+                    const V a = tanh(stored + u.at(r, i));
                     const V s = sigmoid(stored + row_load(gate + at * n, j, n, whole));
-                    const V size = load<V>(d + i) * gradient * dt;
-                    const V to_drive = size * s * (T(1) - a * a), to_gate = size * a * s * (T(1) - s);
+                    const V sized = size * gradient * dt;
+                    const V to_drive = sized * s * (T(1) - a * a), to_gate = sized * a * s * (T(1) - s);
                     store(row + j, to_drive + to_gate);
                     store(g_u + r * u_row + j, to_drive);
                     if (g_gate != nullptr) row_store(g_gate + at * n, j, to_gate, n, whole);
                     slope = a * s;
                 } else {
                     const V a = stored;
-                    V p = splat<V>(dt), random{};
-                    if (multiplied) p = p * (load<V>(factor + r * block + i) * s2 + s0);
+                    V p = splat<V>(dt), random{}, chance{};
+                    if (multiplied) {
+                        chance = load<V>(factor + r * block + i) * s2 + s0;
+                        p = p * chance;
+                    }
                     if constexpr (N == Noise::ito) {
                         if (random_used) random = load<V>(xi + r * block + i);
-                        if (!folded) p = load<V>(d + i) * dt + load<V>(d_root + i) * dt_root * s2 * random;
+                        if (!folded) p = size * dt + size_root * dt_root * s2 * random;
                     }
                     const V pg = p * gradient;
                     if constexpr (Linear) store(row + j, pg);
-                    store(row + (Linear ? width : 0) + j, load<V>(scale + i) * pg * (T(1) - a * a));
+                    store(row + (Linear ? width : 0) + j, weight * pg * (T(1) - a * a));
                     if (!step_wanted) continue;
                     V f = a;
                     if constexpr (Linear)
                         if (drift_wanted) f = f + load<V>(drift + product_at<T>(rows, 0, r, l));
                     slope = f;
-                    if (multiplied) slope = slope * (load<V>(factor + r * block + i) * s2 + s0);
+                    if (multiplied) slope = slope * chance;
                     if constexpr (N == Noise::ito)
-                        slope = slope + (f * s2 + s1) * random * T(0.5) / (load<V>(d_root + i) * dt_root);
+                        slope = slope + (f * s2 + s1) * random * T(0.5) / (size_root * dt_root);
                 }
-                step_sum = slope * gradient + step_sum;
-                if (unit_sums != nullptr) store(unit_sums + j, slope * gradient + load<V>(unit_sums + j));
+                unit_sum = slope * gradient + unit_sum;
+                if (g_time != nullptr) g_time[at] += total(slope * gradient);
             }
-            if (g_time != nullptr && !hold) g_time[at] += total(step_sum);
+            if (unit_sums != nullptr) store(unit_sums + j, unit_sum + load<V>(unit_sums + j));
         }
     }
 

@@ -58,19 +58,19 @@ protected:
         bool gaussian, uniform;
     };
 
-    // Products of a few blocks, [blocks][parts][rows][16]; noise of both kinds and drive, [rows][16]; two states.
+    // Products of a few blocks, [blocks][parts][rows][16]; noise of both kinds, [rows][16]; two states.
     std::int64_t scratch_size() const {
-        return most_rows_ * (blocks_at_once * 2 + 3) * block + 2 * most_rows_ * n_;
+        return most_rows_ * (blocks_at_once * 2 + 2) * block + 2 * most_rows_ * n_;
     }
     struct Scratch {
-        T *products, *xi, *factor, *drive, *turns;
+        T *products, *xi, *factor, *turns;
         std::uint64_t* words;
     };
     Scratch scratch(int worker) const {
         T* first = scratch_.data() + worker * scratch_size();
         T* xi = first + most_rows_ * blocks_at_once * 2 * block;
         const std::int64_t one = most_rows_ * block;
-        return {first, xi, xi + one, xi + 2 * one, xi + 3 * one, words_.data() + worker * most_rows_ * 16};
+        return {first, xi, xi + one, xi + 2 * one, words_.data() + worker * most_rows_ * 16};
     }
     bool held(std::int64_t sample, std::int64_t t) const { return p_.record.held(sample, t); }
     std::int64_t time_at(std::int64_t sample, std::int64_t t) const {
@@ -132,7 +132,7 @@ protected:
                     product<T, false>(slice.rows, n_, h, n_, weights, count * panels, c);
                 }
                 noisy_product<N>(laws_, slice, t, b, n_, h, n_, weights, at_once > 1 ? 0 : panels, room);
-                const T* cb = c + b % at_once * c_block;
+                T* cb = c + b % at_once * c_block;
                 if (t + 1 < to)
                     for (std::int64_t r = 0; r < slice.rows; ++r) {
                         if (states != nullptr) expect<true>(next + stride + r * n_ + b * block);
@@ -149,8 +149,8 @@ protected:
     }
 
     template <Noise N, bool Linear, bool Gated, bool Whole>
-    void update(const Slice& slice, std::int64_t t, std::int64_t b, const T* c, const Scratch& room, const T* h,
-                T* next, T* kept) const {
+    void update(const Slice& slice, std::int64_t t, std::int64_t b, T* c, const Scratch& room, const T* h, T* next,
+                T* kept) const {
         using V = Vec<T>;
         // Copies of members, which the compiler would have to read again after every store.
         const std::int64_t rows = slice.rows, first = t * p_.size.batch + slice.first, n = n_, width = width_;
@@ -161,7 +161,14 @@ protected:
         const T s1 = p_.additive, s2 = p_.multiplicative, s0 = T(1) - s2;
         const T *d = step_.data() + b * block, *xi = room.xi, *factor = room.factor;
         const bool added = N == Noise::released && laws_.gaussian, multiplied = N == Noise::released && laws_.uniform;
-        const auto u = drive_.rows(slice, t, b, room.drive);
+        const auto u = drive_.units(slice, t, b);
+        // Activations in a pass of their own: a short body lets the processor work on many of these long chains at once.
+        if constexpr (!Gated)
+            for (int l = 0; l < block / lanes<T>; ++l)
+                for (std::int64_t r = 0; r < rows; ++r) {
+                    T* z = c + product_at<T>(rows, Linear ? 1 : 0, r, l);
+                    store(z, tanh(load<V>(z) + u.at(r, l * lanes<T>)));
+                }
         for (std::int64_t r = 0; r < rows; ++r) {
             const bool hold = lengths != nullptr && t >= lengths[r];
             const T dt = times != nullptr ? times[r * between_times] : T(1);
@@ -176,16 +183,11 @@ protected:
                     row_store(next + r * n, j, old, n, whole);
                     continue;
                 }
-                const V z = load<V>(c + product_at<T>(rows, Linear ? 1 : 0, r, l));
-                V a = tanh(z + load<V>(u.first + r * u.stride + i));
-                if constexpr (Gated) {
-                    // The product is kept: both activations follow from it and the drives.
-                    if (kept != nullptr) row_store(kept + r * n, j, z, n, whole);
-                    a = a * sigmoid(z + row_load(gate + (first + r) * n, j, n, whole));
-                } else if (kept != nullptr) {
-                    row_store(kept + r * n, j, a, n, whole);
-                }
-                V f = a;
+                // What is kept: the activation, or the product that both activations follow from with the drives.
+                V f = load<V>(c + product_at<T>(rows, Linear ? 1 : 0, r, l));
+                if (kept != nullptr) row_store(kept + r * n, j, f, n, whole);
+                if constexpr (Gated)
+                    f = tanh(f + u.at(r, i)) * sigmoid(f + row_load(gate + (first + r) * n, j, n, whole));
                 if constexpr (Linear) f = f + load<V>(c + product_at<T>(rows, 0, r, l));
                 V size = load<V>(d + i) * dt;
                 if (multiplied) size = size * (load<V>(factor + r * block + i) * s2 + s0);

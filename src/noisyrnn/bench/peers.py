@@ -78,13 +78,13 @@ class PlainLoop(nn.Module):
         self.encoder = nn.Linear(1, hidden)
 
     def forward(self, x: Tensor) -> tuple[None, Tensor]:
-        eye, beta, gamma = torch.eye(self.B.shape[0]), 0.75, 1e-3
+        eye, alpha, beta, gamma = torch.eye(self.B.shape[0]), 1.0, 0.75, 1e-3
         h = x.new_zeros(x.shape[1], self.B.shape[0])
         for step in range(x.shape[0]):
             if step == 0:
                 A = beta * (self.B - self.B.T) + (1 - beta) * (self.B + self.B.T) - gamma * eye
                 W = beta * (self.C - self.C.T) + (1 - beta) * (self.C + self.C.T) - gamma * eye
-            drift = torch.matmul(h, A) + torch.tanh(torch.matmul(h, W) + self.encoder(x[step]))
+            drift = alpha * torch.matmul(h, A) + torch.tanh(torch.matmul(h, W) + self.encoder(x[step]))
             factor = (1 - MULTIPLICATIVE) + MULTIPLICATIVE * torch.rand_like(h)
             h = h + self.d * factor * drift + ADDITIVE * torch.randn_like(h)
         return None, h
