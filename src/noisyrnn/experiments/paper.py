@@ -115,16 +115,51 @@ def _mnist_recipes(task: str, input_noise: float) -> dict[str, Recipe]:
     }
 
 
+def changed(recipe: Recipe, settings: dict[str, float], source: str) -> Recipe:
+    """The same recipe with other settings, named as on the command line; rates of two groups keep their ratio.
+
+    >>> changed(lstm(), {"train.lr": 0.01}, "ours").train.lr
+    0.01
+    """
+    parts: dict[str, dict[str, float]] = {"train": {}, "model": {}}
+    for key, value in settings.items():
+        part, name = key.split(".")
+        parts[part][name] = value
+    before = recipe.train
+    if before.lr_orthogonal is not None and "lr" in parts["train"]:
+        parts["train"]["lr_orthogonal"] = parts["train"]["lr"] / (before.lr / before.lr_orthogonal)
+    model, train = recipe.model.model_copy(update=parts["model"]), before.model_copy(update=parts["train"])
+    return Recipe(model=model, train=train, source=source)
+
+
+def prescribed_on_ecg() -> dict[str, Recipe]:
+    """The baselines as their authors trained them elsewhere, and an LSTM: where the search for ECG begins."""
+    labels = ("antisymmetric", "cornn", "exprnn", "lipschitz")
+    return {**{label: Recipe.of(preset("ecg", label)) for label in labels}, "lstm": lstm()}
+
+
+FOUND_ON_ECG: dict[str, dict[str, float]] = {
+    "antisymmetric": {"train.lr": 0.00319, "model.dt": 0.0234},
+    "cornn": {"train.lr": 0.00771, "model.dt": 0.185, "model.gamma": 1.15, "model.epsilon": 5.51},
+    "exprnn": {"train.lr": 0.000259},
+    "lstm": {"train.lr": 0.00358},
+}
+"""What the baseline search found best on validation samples; Lipschitz kept its prescription."""
+
+
 def ecg_recipes() -> dict[str, Recipe]:
     """The rows of table 3, and ours."""
-    baselines = {name: Recipe.of(preset("ecg", name)) for name in ("antisymmetric", "cornn", "exprnn", "lipschitz")}
+    found = "baseline search on validation samples"
+    baselines = {
+        label: changed(recipe, FOUND_ON_ECG[label], found) if label in FOUND_ON_ECG else recipe
+        for label, recipe in prescribed_on_ecg().items()
+    }
     noisy = Recipe.of(preset("ecg", "nrnn"))
     return {
         **baselines,
         "nrnn mult 0.03 add 0.06": noisy,
         **in_ito_convention(noisy),
         "lipschitz input noise 0.8": with_input_noise(baselines["lipschitz"], 0.8),
-        "lstm": lstm(),
     }
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from noisyrnn.data import ECG5000, MNIST
 from noisyrnn.evaluate import Clean
-from noisyrnn.experiments.paper import ecg_recipes, noisy_label
+from noisyrnn.experiments.paper import changed, noisy_label, prescribed_on_ecg
 from noisyrnn.experiments.rows import Row
 from noisyrnn.experiments.spec import Experiment, Measurement, Part, Recipe
 from noisyrnn.models import Noisy, preset
@@ -77,11 +77,11 @@ def baseline_search(*, draws: int = _BASELINE_DRAWS, seed: int = 0) -> Experimen
     dice = random.Random(seed)
     recipes = {}
     for label, bounds in _BOUNDS.items():
-        first = ecg_recipes()[label]
+        first = prescribed_on_ecg()[label]
         recipes[f"{label} draw 0"] = first
         for draw in range(1, draws + 1):
             drawn = {key: _rounded(math.exp(dice.uniform(*map(math.log, bound)))) for key, bound in bounds.items()}
-            recipes[f"{label} draw {draw}"] = _drawn(first, drawn)
+            recipes[f"{label} draw {draw}"] = changed(first, drawn, "random search on validation samples")
     return Experiment(
         name="baseline-search",
         claim="baselines on ECG with settings chosen on validation samples",
@@ -108,18 +108,6 @@ def ranking(rows: Iterable[Row], *, among: str = "") -> list[tuple[str, float]]:
             values.setdefault(row["model"], []).append(row["value"])
     means = {label: sum(found) / len(found) for label, found in values.items()}
     return sorted(means.items(), key=lambda pair: (-pair[1], pair[0]))
-
-
-def _drawn(recipe: Recipe, drawn: dict[str, float]) -> Recipe:
-    train = {key.removeprefix("train."): value for key, value in drawn.items() if key.startswith("train.")}
-    model = {key.removeprefix("model."): value for key, value in drawn.items() if key.startswith("model.")}
-    if recipe.train.lr_orthogonal is not None:
-        train["lr_orthogonal"] = train["lr"] / 10
-    return Recipe(
-        model=recipe.model.model_copy(update=model),
-        train=recipe.train.model_copy(update=train),
-        source="random search on validation samples",
-    )
 
 
 def _rounded(value: float) -> float:

@@ -1,0 +1,39 @@
+"""The choices that were made on validation samples are those that the recorded rows name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from noisyrnn.experiments.paper import FOUND_ON_ECG, changed, ecg_recipes, lstm, prescribed_on_ecg
+from noisyrnn.experiments.search import baseline_search, noise_search, ranking
+
+_RECORDED = Path(__file__).parents[2] / "results" / "search"
+
+
+@pytest.mark.skipif(not _RECORDED.is_dir(), reason="the recorded search is not part of this distribution")
+def test_baselines_on_ecg_are_the_winners_of_the_recorded_search() -> None:
+    rows = [json.loads(line) for file in sorted(_RECORDED.glob("*/rows.jsonl")) for line in file.open()]
+    search, chosen = baseline_search().recipes, ecg_recipes()
+    for label, prescribed in prescribed_on_ecg().items():
+        draws = [row["model"] for row in rows if row["model"].startswith(f"{label} draw")]
+        assert set(draws) == {name for name in search if name.startswith(f"{label} draw")}
+        winner = search[ranking(rows, among=f"{label} draw")[0][0]]
+        assert (chosen[label].model, chosen[label].train) == (winner.model, winner.train)
+        assert (label in FOUND_ON_ECG) == (winner != prescribed)
+
+
+def test_a_search_begins_at_the_prescription_and_draws_the_same_each_time() -> None:
+    search = baseline_search(draws=2)
+    assert all(search.recipes[f"{label} draw 0"] == recipe for label, recipe in prescribed_on_ecg().items())
+    assert baseline_search(draws=2) == search
+    assert noise_search(seed=1).recipes.keys() != noise_search(seed=2).recipes.keys()
+
+
+def test_changed_settings_keep_the_ratio_of_two_rates() -> None:
+    before = prescribed_on_ecg()["exprnn"]
+    after = changed(before, {"train.lr": before.train.lr * 2}, "test")
+    assert after.train.lr_orthogonal == pytest.approx(2 * (before.train.lr_orthogonal or 0))
+    assert changed(lstm(), {}, lstm().source) == lstm()
