@@ -70,8 +70,10 @@ def test_figures_have_finer_grids_that_contain_the_tables_levels() -> None:
 
 def test_identities_do_not_move() -> None:
     """Directories of earlier runs are found by these keys."""
-    label, run = next(EXPERIMENTS["table-3"].runs())
-    assert (label, run.key) == ("antisymmetric", "fefef2a265a8eca6")
+    first = {}
+    for label, run in EXPERIMENTS["table-3"].runs():
+        first.setdefault(label, run.key)
+    assert first["lipschitz"] == "4ae852ca82b2f3af"
 
 
 def test_reduced_protocols_are_labelled() -> None:
