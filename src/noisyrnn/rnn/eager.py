@@ -8,24 +8,85 @@ Every member of the family, in every noise convention, is the affine step
     Ito convention    alpha = dt + sqrt(dt) sigma_2 xi      beta = sqrt(dt) sigma_1 xi
     released          alpha = dt (1 - m + m U)              beta = s xi
 
-so the step sizes get their gradients through alpha and beta by ordinary autograd. The backward pass stores its local
-gradients and makes the weight gradient one large product. Second derivatives recompute the loop with a graph.
+The backward pass collects the factors of the weight gradient over a number of steps and multiplies them at once, while
+they are near at hand. Second derivatives recompute the loop with a graph.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from noisyrnn.sde.diffusion import Strength
+
+_COLLECTED = 32  # steps whose factors are multiplied at once; more would leave the cache
+
+
+@dataclass(frozen=True)
+class StepLaw:
+    """alpha and beta of the step above, from the step size and the noise of that step.
+
+    ``valid`` (time, batch, 1) is false beyond a sequence's end, where both are zero.
+    """
+
+    additive: Strength | None = None
+    multiplicative: Strength = 0.0
+    released: bool = False
+    xi: Tensor | None = None
+    chance: Tensor | None = None
+    valid: Tensor | None = None
+
+    @property
+    def learned(self) -> bool:
+        """Whether a strength is a tensor, which may want a gradient."""
+        return isinstance(self.additive, Tensor) or isinstance(self.multiplicative, Tensor)
+
+    def alpha(self, time: int, dt: Tensor) -> Tensor:
+        """Factor of the drift."""
+        size = dt
+        if self.released and self.chance is not None:
+            size = dt * self._factor(self.chance[time])
+        elif self.xi is not None and self._spread:
+            size = torch.addcmul(dt, dt.sqrt() * self.multiplicative, self.xi[time])
+        return size if self.valid is None else size * self.valid[time]
+
+    def beta(self, time: int, dt: Tensor) -> Tensor | None:
+        """What is added to the state, if anything."""
+        if self.xi is None or self.additive is None:
+            return None
+        strength = self.additive if self.released else dt.sqrt() * self.additive
+        added = self.xi[time] * strength
+        return added if self.valid is None else added * self.valid[time]
+
+    def slope(self, time: int, dt: Tensor, drift: Tensor) -> Tensor:
+        """Derivative of the next state in the step size."""
+        if self.released:
+            found = drift if self.chance is None else drift * self._factor(self.chance[time])
+        elif self.xi is not None and self.additive is not None:
+            found = drift + (self.additive + self.multiplicative * drift) * self.xi[time] / (2 * dt.sqrt())
+        else:
+            found = drift
+        return found if self.valid is None else found * self.valid[time]
+
+    @property
+    def _spread(self) -> bool:
+        """Whether Gaussian noise multiplies the drift, as in the Ito convention."""
+        used = isinstance(self.multiplicative, Tensor) or self.multiplicative != 0
+        return not self.released and self.additive is not None and used
+
+    def _factor(self, chance: Tensor) -> Tensor:
+        return chance * self.multiplicative + (1 - self.multiplicative)
+
 
 def affine_loop(
-    u: Tensor, h: Tensor, A: Tensor | None, W: Tensor, alpha: Tensor, beta: Tensor, gate: Tensor | None = None
+    u: Tensor, h: Tensor, A: Tensor | None, W: Tensor, dt: Tensor, law: StepLaw, gate: Tensor | None = None
 ) -> Tensor:
     """States h_1 .. h_T of the step above, (time, batch, units), with a graph that can be differentiated twice.
 
-    With ``gate``, a drive v, the tanh is multiplied by sigmoid(W h + v).
+    ``dt`` is (time, 1 or batch, 1 or units). With ``gate``, a drive v, the tanh is multiplied by sigmoid(W h + v).
     """
     outputs = []
     for time in range(u.shape[0]):
@@ -35,81 +96,105 @@ def affine_loop(
             drift = torch.sigmoid(recurrent + gate[time]) * drift
         if A is not None:
             drift = h @ A.mT + drift
-        h = h + alpha[time] * drift + beta[time]
+        beta = law.beta(time, dt[time])
+        h = h + law.alpha(time, dt[time]) * drift
+        h = h if beta is None else h + beta
         outputs.append(h)
     return torch.stack(outputs) if outputs else u
 
 
-def affine_scan(u: Tensor, h: Tensor, A: Tensor | None, W: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
-    """The same states, without a graph of the loop; alpha and beta are (time, ...), broadcastable to the states."""
-    return _AffineScan.apply(u, h, A, W, alpha, beta)
+def affine_scan(u: Tensor, h: Tensor, A: Tensor | None, W: Tensor, dt: Tensor, law: StepLaw) -> tuple[Tensor, Tensor]:
+    """The same states, and the last of them, without a graph of the loop."""
+    states, last = _AffineScan.apply(u, h, A, W, dt, law)
+    return states, last
 
 
 class _AffineScan(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, u: Tensor, h: Tensor, A: Tensor | None, W: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, u: Tensor, h: Tensor, A: Tensor | None, W: Tensor, dt: Tensor, law: StepLaw
+    ) -> tuple[Tensor, Tensor]:
         steps, batch, units = u.shape
         joined = _joined(A, W)
-        differentiated = any(ctx.needs_input_grad)
+        wanted, dt_wanted = any(ctx.needs_input_grad), ctx.needs_input_grad[4]
         states = u.new_empty(steps + 1, batch, units)
         states[0] = h
-        slots = steps if differentiated else 1
-        tanhs = u.new_empty(slots, batch, units)
-        drifts = u.new_empty(slots if ctx.needs_input_grad[4] else 1, batch, units)
+        tanhs = u.new_empty(steps if wanted else 1, batch, units)
+        # Without A the drift is the tanh.
+        drifts = u.new_empty(steps if dt_wanted else 1, batch, units) if A is not None else tanhs
         product = u.new_empty(batch, joined.shape[1])
         for time in range(steps):
             old, new = states[time], states[time + 1]
-            squashed = tanhs[time if differentiated else 0]
+            squashed, drift = tanhs[time % len(tanhs)], drifts[time % len(drifts)]
             torch.mm(old, joined, out=product)
-            torch.add(product[:, -units:], u[time], out=squashed)
-            torch.tanh(squashed, out=squashed)
-            drift = squashed
+            torch.add(product[:, -units:], u[time], out=squashed).tanh_()
             if A is not None:
-                drift = torch.add(product[:, :units], squashed, out=drifts[time if drifts.shape[0] == steps else 0])
-            torch.addcmul(old, drift, alpha[time].expand_as(old), out=new)
-            new += beta[time]
-        if differentiated:
-            ctx.save_for_backward(u, h, A, W, alpha, beta, states, tanhs, drifts)
-        return states[1:]
+                torch.add(product[:, :units], squashed, out=drift)
+            torch.addcmul(old, drift, law.alpha(time, dt[time]), out=new)
+            beta = law.beta(time, dt[time])
+            if beta is not None:
+                new += beta
+        if wanted:
+            ctx.save_for_backward(u, h, A, W, dt, states, tanhs, drifts)
+            ctx.law = law
+        ctx.set_materialize_grads(False)
+        return states[1:], states[-1].clone()
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        u, h, A, W, alpha, beta, states, tanhs, drifts = ctx.saved_tensors
-        (outer,) = gradients
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        u, h, A, W, dt, states, tanhs, drifts = ctx.saved_tensors
+        law: StepLaw = ctx.law
         if torch.is_grad_enabled():
-            return _differentiable(ctx, outer, (u, h, A, W, alpha, beta))
+            return (*_differentiable(ctx, gradients, u, h, A, W, dt), None)
+        of_states, of_last = gradients
         steps, batch, units = u.shape
         joined = _joined(A, W).mT.contiguous()
-        local = u.new_empty(steps, batch, joined.shape[0])
-        adjoints = u.new_empty(steps, batch, units)
-        later = torch.zeros_like(h)
+        g_u = torch.empty_like(u)
+        g_dt = torch.zeros_like(dt[:1] if _constant(dt) else dt) if ctx.needs_input_grad[4] else None
+        local = u.new_empty(_COLLECTED, batch, joined.shape[0])
+        product = u.new_zeros(joined.shape[0], units)
+        adjoint = torch.zeros_like(h) if of_last is None else of_last
         for time in reversed(range(steps)):
-            adjoint = torch.add(later, outer[time], out=adjoints[time])
-            into_drift = local[time][:, :units]
-            torch.mul(adjoint, alpha[time].expand_as(adjoint), out=into_drift)
+            if of_states is not None:
+                adjoint = adjoint + of_states[time]
+            place = time % _COLLECTED
+            into_drift = local[place][:, :units] if A is not None else adjoint.new_empty(batch, units)
+            torch.mul(adjoint, law.alpha(time, dt[time]), out=into_drift)
             squashed = tanhs[time]
-            slope = torch.addcmul(into_drift, into_drift * squashed, squashed, value=-1)
-            local[time][:, -units:] = slope
-            later = torch.addmm(adjoint, local[time], joined)
-        product = local.reshape(steps * batch, -1).mT @ states[:-1].reshape(steps * batch, units)
-        drift = tanhs if A is None else drifts
-        return (
-            local[..., -units:],
-            later,
-            None if A is None else product[:units],
-            product[-units:],
-            (adjoints * drift).sum_to_size(alpha.shape) if ctx.needs_input_grad[4] else None,
-            adjoints.sum_to_size(beta.shape) if ctx.needs_input_grad[5] else None,
-        )
+            torch.addcmul(into_drift, into_drift * squashed, squashed, value=-1, out=g_u[time])
+            local[place][:, -units:] = g_u[time]
+            if g_dt is not None:
+                slope = law.slope(time, dt[time], drifts[time])
+                g_dt[time % len(g_dt)] += (slope * adjoint).sum_to_size(dt.shape[1:])
+            if place == 0:
+                count = min(_COLLECTED, steps - time)
+                rows = states[time : time + count].reshape(count * batch, units)
+                product.addmm_(local[:count].reshape(count * batch, -1).mT, rows)
+            adjoint = torch.addmm(adjoint, local[place], joined)
+        if g_dt is not None and _constant(dt):
+            # The caller's view of one step sums over time; every step but the first has had its share already.
+            g_dt = torch.cat((g_dt, g_dt.new_zeros(()).expand(steps - 1, *g_dt.shape[1:])))
+        return g_u, adjoint, None if A is None else product[:units], product[-units:], g_dt, None
+
+
+def _constant(dt: Tensor) -> bool:
+    """Whether every step has the same size: a view of one."""
+    return dt.stride(0) == 0
 
 
 def _joined(A: Tensor | None, W: Tensor) -> Tensor:
     return (W if A is None else torch.cat((A, W))).mT.contiguous()
 
 
-def _differentiable(ctx: Any, outer: Tensor, inputs: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+def _differentiable(
+    ctx: Any, gradients: tuple[Tensor | None, ...], u: Tensor, h: Tensor, A: Tensor | None, W: Tensor, dt: Tensor
+) -> tuple[Tensor | None, ...]:
     """Gradients as a graph of their own, for second derivatives."""
-    states = affine_loop(*inputs)  # type: ignore[arg-type]
-    asked = [value for value, needed in zip(inputs, ctx.needs_input_grad, strict=True) if needed]
-    found = iter(torch.autograd.grad(states, asked, outer, create_graph=True, allow_unused=True))  # type: ignore[arg-type]
-    return tuple(next(found) if needed else None for needed in ctx.needs_input_grad)
+    states = affine_loop(u, h, A, W, dt, ctx.law)
+    given = [(o, g) for o, g in zip((states, states[-1]), gradients, strict=True) if g is not None]
+    inputs = (u, h, A, W, dt)
+    needed = ctx.needs_input_grad[: len(inputs)]
+    asked = [value for value, wanted in zip(inputs, needed, strict=True) if wanted and value is not None]
+    outputs, outer = [o for o, _ in given], [g for _, g in given]
+    found = iter(torch.autograd.grad(outputs, asked, outer, create_graph=True, allow_unused=True))
+    return tuple(next(found) if wanted else None for wanted in needed)

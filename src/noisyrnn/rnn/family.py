@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from noisyrnn.rnn import native
-from noisyrnn.rnn.cell import Cell, NoisePath, SDECell, Sequenced, States
-from noisyrnn.rnn.eager import affine_loop, affine_scan
+from noisyrnn.rnn.cell import Cell, SDECell, Sequenced, States
+from noisyrnn.rnn.eager import StepLaw, affine_loop, affine_scan
 from noisyrnn.sde.activation import TANH
 from noisyrnn.sde.brownian import Key
 from noisyrnn.sde.diffusion import Coupling, DriftNoise, Silence, Strength
@@ -78,10 +78,12 @@ def by_eager(
     if isinstance(family.drift, GatedDrift):
         return None
     (h,), drift = states, family.drift
-    path = None if key is None else family.cell.path(key, x.shape[1], x.shape[0], x)
-    alpha, beta = _affine(family, x.shape[0], family.step(h, dt), path, lengths)
-    outputs = affine_scan(drift.encode(x), h, drift.A, drift.W, alpha, beta)
-    return outputs, (outputs[-1],)
+    law, step = _law(family, x, key, lengths), _over_time(family.step(h, dt), x.shape[0])
+    if law.learned:
+        outputs = affine_loop(drift.encode(x), h, drift.A, drift.W, step, law)
+        return outputs, (outputs[-1],)
+    outputs, last = affine_scan(drift.encode(x), h, drift.A, drift.W, step, law)
+    return outputs, (last,)
 
 
 def by_kernel(
@@ -105,9 +107,7 @@ def by_kernel(
         gate: Tensor | None, dt: Tensor,
     ) -> Tensor:  # fmt: skip
         drive = sequence if U is None else functional.linear(sequence, U, b)
-        path = None if key is None else family.cell.path(key, x.shape[1], x.shape[0], x)
-        alpha, beta = _affine(family, x.shape[0], dt, path, lengths)
-        return affine_loop(drive, h, A, W, alpha, beta, gate)
+        return affine_loop(drive, h, A, W, _over_time(dt, x.shape[0]), _law(family, x, key, lengths), gate)
 
     content, gate = drift.encode(x).chunk(2, dim=-1) if gated else (x, None)
     noisy = key is not None and (family.additive is not None or family.multiplicative != 0)
@@ -121,32 +121,14 @@ def by_kernel(
     return scanned.states, (scanned.last,)
 
 
-def _affine(
-    family: TanhFamily, steps: int, dt: Tensor, path: NoisePath | None, lengths: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    """alpha and beta of the affine step, (time, 1 or batch, 1 or units); zero beyond a sequence's end."""
-    alpha, beta = (_over_time(each, steps) for each in _coefficients(family, dt, path))
+def _law(family: TanhFamily, x: Tensor, key: Key | None, lengths: Tensor | None) -> StepLaw:
+    """How the steps of a sequence (time, batch, inputs) depend on their size and on the noise of a key."""
+    steps, batch, _ = x.shape
+    xi, chance = (None, None) if key is None else family.cell.path(key, batch, steps, x)
+    valid = None
     if lengths is not None:
-        valid = (torch.arange(steps, device=dt.device).unsqueeze(-1) < lengths).unsqueeze(-1)
-        alpha, beta = torch.where(valid, alpha, 0), torch.where(valid, beta, 0)
-    return alpha, beta
-
-
-def _coefficients(family: TanhFamily, dt: Tensor, path: NoisePath | None) -> tuple[Tensor, Tensor]:
-    """alpha and beta of the affine step."""
-    xi, chance = (None, None) if path is None else path
-    alpha, beta = dt, dt.new_zeros(())
-    if family.released:
-        if chance is not None:
-            alpha = dt * (1 - family.multiplicative + family.multiplicative * chance)
-        if xi is not None and family.additive is not None:
-            beta = family.additive * xi
-    elif xi is not None and family.additive is not None:
-        root = dt.sqrt()
-        beta = root * family.additive * xi
-        if isinstance(family.multiplicative, Tensor) or family.multiplicative != 0:
-            alpha = dt + root * family.multiplicative * xi
-    return alpha, beta
+        valid = (torch.arange(steps, device=x.device).unsqueeze(-1) < lengths).unsqueeze(-1)
+    return StepLaw(family.additive, family.multiplicative, family.released, xi, chance, valid)
 
 
 def _over_time(value: Tensor, steps: int) -> Tensor:
