@@ -138,7 +138,28 @@ class AntisymmetricRNN(StackedLayer):
         super().__init__(cell, input_size, hidden_size, num_layers, **stack)
 
 
-class Noisy(ModelSetting):
+class TanhSetting(ModelSetting):
+    """What the three settings share: the step, how it is made, and the initial weights."""
+
+    dt: float = 0.01
+    activation: ActivationName = ActivationName.TANH
+    scheme: SchemeName = SchemeName.EULER_MARUYAMA
+    substeps: int = 1
+    initialisation: Initialisation = Initialisation.RELEASED
+    init_scale: float = 0.1
+
+
+class SkewSetting(TanhSetting):
+    """What the settings with a linear term A h share: the shape of A and W, and whether the step is learned."""
+
+    learned_step: bool | None = None
+    beta: float = 0.75
+    beta_w: float | None = None
+    gamma_a: float = 1e-3
+    gamma_w: float = 1e-3
+
+
+class Noisy(SkewSetting):
     """h + dt (A h + tanh(W h + U x + b)) + noise: setting of :class:`NoisyRNN`.
 
     >>> import torch
@@ -151,54 +172,27 @@ class Noisy(ModelSetting):
     additive: float = 0.02
     multiplicative: float = 0.02
     convention: Convention = Convention.RELEASED
-    dt: float = 0.01
-    learned_step: bool | None = None
-    beta: float = 0.75
-    beta_w: float | None = None
-    gamma_a: float = 1e-3
-    gamma_w: float = 1e-3
-    activation: ActivationName = ActivationName.TANH
-    scheme: SchemeName = SchemeName.EULER_MARUYAMA
-    substeps: int = 1
-    initialisation: Initialisation = Initialisation.RELEASED
-    init_scale: float = 0.1
 
     def layer(self, inputs: int) -> NoisyRNN:
         return NoisyRNN(inputs, self.hidden, **self.options())
 
 
-class Lipschitz(ModelSetting):
+class Lipschitz(SkewSetting):
     """The same without noise: setting of :class:`LipschitzRNN`."""
 
     kind: Literal["lipschitz"] = "lipschitz"
     dt: float = 0.03
-    learned_step: bool | None = None
-    beta: float = 0.75
-    beta_w: float | None = None
-    gamma_a: float = 1e-3
-    gamma_w: float = 1e-3
-    activation: ActivationName = ActivationName.TANH
-    scheme: SchemeName = SchemeName.EULER_MARUYAMA
-    substeps: int = 1
-    initialisation: Initialisation = Initialisation.RELEASED
-    init_scale: float = 0.1
 
     def layer(self, inputs: int) -> LipschitzRNN:
         return LipschitzRNN(inputs, self.hidden, **self.options())
 
 
-class Antisymmetric(ModelSetting):
+class Antisymmetric(TanhSetting):
     """The same without noise and without A: setting of :class:`AntisymmetricRNN`."""
 
     kind: Literal["antisymmetric"] = "antisymmetric"
     gated: bool = False
-    dt: float = 0.01
     gamma: float = 1e-3
-    activation: ActivationName = ActivationName.TANH
-    scheme: SchemeName = SchemeName.EULER_MARUYAMA
-    substeps: int = 1
-    initialisation: Initialisation = Initialisation.RELEASED
-    init_scale: float = 0.1
 
     def layer(self, inputs: int) -> AntisymmetricRNN:
         return AntisymmetricRNN(inputs, self.hidden, **self.options())
