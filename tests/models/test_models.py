@@ -32,7 +32,7 @@ F = torch.float64
 WIDE = {"initialisation": Initialisation.PRINTED, "init_scale": 2.0, "dtype": F}
 
 
-def agree(layer, transcription, x, arity=1):
+def assert_agree(layer, transcription, x, arity=1):
     """Values and gradients of all parameters and inputs agree with plain tensors."""
     x = x.clone().requires_grad_()
     output, h_n = layer(x, key=Key(value=6) if layer.training else None)
@@ -70,7 +70,7 @@ def test_noisy_rnn_in_the_released_convention_is_its_equation(training):
             states.append(h)
         return torch.stack(states)
 
-    agree(layer, transcription, sequence())
+    assert_agree(layer, transcription, sequence())
 
 
 def test_noisy_rnn_in_the_printed_convention_is_its_equation():
@@ -93,7 +93,7 @@ def test_noisy_rnn_in_the_printed_convention_is_its_equation():
             states.append(h)
         return torch.stack(states)
 
-    agree(layer, transcription, sequence())
+    assert_agree(layer, transcription, sequence())
 
 
 def test_lipschitz_rnn_is_its_equation():
@@ -109,7 +109,7 @@ def test_lipschitz_rnn_is_its_equation():
             states.append(h)
         return torch.stack(states)
 
-    agree(layer, transcription, sequence())
+    assert_agree(layer, transcription, sequence())
 
 
 @pytest.mark.parametrize("gated", [False, True])
@@ -128,7 +128,7 @@ def test_antisymmetric_rnn_is_its_equation(gated):
             states.append(h)
         return torch.stack(states)
 
-    agree(layer, transcription, sequence())
+    assert_agree(layer, transcription, sequence())
 
 
 @pytest.mark.parametrize("damping", list(Damping))
@@ -145,7 +145,7 @@ def test_coupled_oscillatory_rnn_is_its_equation(damping):
             states.append(y)
         return torch.stack(states)
 
-    agree(layer, transcription, sequence(), arity=2)
+    assert_agree(layer, transcription, sequence(), arity=2)
 
 
 @pytest.mark.parametrize("parametrisation", list(Parametrisation))
@@ -170,7 +170,7 @@ def test_exponential_rnn_is_its_equation(parametrisation):
             states.append(h)
         return torch.stack(states)
 
-    agree(layer, transcription, sequence())
+    assert_agree(layer, transcription, sequence())
 
 
 def test_lipschitz_rnn_is_the_ito_noisy_rnn_with_the_noise_off():

@@ -30,9 +30,8 @@ MAKERS = {
     "antisymmetric": lambda **o: noisyrnn.AntisymmetricRNN(2, 5, dt=0.1, **o),
 }
 
-
-KERNEL = pytest.param(Route.NATIVE, marks=pytest.mark.skipif(not native.available(), reason=native.status()))
-FAST = [Route.EAGER, KERNEL]
+needs_kernel = pytest.mark.skipif(not native.available(), reason=native.status())
+fast_routes = pytest.mark.parametrize("fast_route", [Route.EAGER, pytest.param(Route.NATIVE, marks=needs_kernel)])
 
 
 def gradients(layer, x, h_0, route, **call):
@@ -45,7 +44,7 @@ def gradients(layer, x, h_0, route, **call):
 @pytest.mark.parametrize("name", list(MAKERS))
 @pytest.mark.parametrize("mode", ["train", "eval"])
 @pytest.mark.parametrize("extra", ["plain", "lengths"])
-@pytest.mark.parametrize("fast_route", FAST)
+@fast_routes
 def test_fast_routes_equal_scan_in_values_and_gradients(name, mode, extra, fast_route):
     torch.manual_seed(0)
     layer = MAKERS[name](dtype=torch.float64, initialisation=noisyrnn.models.Initialisation.PRINTED, init_scale=1.0)
@@ -60,7 +59,7 @@ def test_fast_routes_equal_scan_in_values_and_gradients(name, mode, extra, fast_
         assert torch.allclose(reference, found, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("fast_route", FAST)
+@fast_routes
 @settings(max_examples=25)
 @given(
     name=st.sampled_from(sorted(MAKERS)), steps=st.integers(1, 6), batch=st.integers(1, 4), train=st.booleans(),
@@ -81,7 +80,7 @@ def test_fast_routes_equal_scan_for_any_step_sizes(fast_route, name, steps, batc
     assert torch.allclose(slow, fast, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("fast_route", FAST)
+@fast_routes
 @pytest.mark.parametrize("name", ["released", "ito learned", "antisymmetric"])
 def test_fast_gradients_pass_the_finite_difference_check_twice(name, fast_route):
     torch.manual_seed(1)
@@ -135,7 +134,7 @@ def test_functional_transforms_work_on_the_reference_route():
         assert torch.allclose(gradient[name], parameter.grad)
 
 
-@pytest.mark.skipif(not native.available(), reason=native.status())
+@needs_kernel
 def test_kernel_runs_the_gated_network_with_second_derivatives():
     layer = noisyrnn.AntisymmetricRNN(2, 5, gated=True, dt=0.3, dtype=torch.float64)
     x = torch.randn(4, 2, 2, dtype=torch.float64, requires_grad=True)
@@ -156,7 +155,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.skipif(not native.available(), reason=native.status())
+@needs_kernel
 @pytest.mark.parametrize("name", list(OTHERS))
 @pytest.mark.parametrize("lengths", [None, torch.tensor([6, 0, 3])])
 def test_kernel_equals_scan_for_the_other_models(name, lengths):
@@ -175,7 +174,7 @@ def test_kernel_equals_scan_for_the_other_models(name, lengths):
     assert torch.autograd.gradgradcheck(lambda inputs: layer(inputs, lengths=lengths, route=Route.NATIVE)[0], (x,))
 
 
-@pytest.mark.skipif(not native.available(), reason=native.status())
+@needs_kernel
 @pytest.mark.parametrize("name", list(MAKERS))
 def test_recomputing_in_chunks_changes_no_gradient(name):
     layer = MAKERS[name](dtype=torch.float64).train()
@@ -190,7 +189,7 @@ def test_recomputing_in_chunks_changes_no_gradient(name):
             assert torch.allclose(one, two, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.skipif(not native.available(), reason=native.status())
+@needs_kernel
 def test_routes_that_do_not_fit_are_refused_with_the_reason(monkeypatch):
     layer, x = MAKERS["lipschitz"](), torch.randn(3, 1, 2)
     with pytest.raises(ValueError, match="chunk needs the native kernel"):

@@ -28,6 +28,9 @@ KINDS = {
     "rnn": lambda *a, **o: noisyrnn.ClassicRNN(*a, recurrence=Recurrence.RNN, **o),
 }
 OWN = [name for name in KINDS if name not in ("lstm", "gru", "rnn")]
+own_kinds = pytest.mark.parametrize("kind", OWN)
+noisy_kinds = pytest.mark.parametrize("kind", ["noisy", "ito"])
+routes = pytest.mark.parametrize("route", [Route.SCAN, Route.EAGER, Route.AUTO])
 
 
 def parts(hidden):
@@ -95,7 +98,7 @@ def test_laws_of_recurrent_layers(kind, steps, batch, inputs, units, layers, bot
     assert close(unpacked, masked, dtype)
 
 
-@pytest.mark.parametrize("kind", OWN)
+@own_kinds
 def test_state_carries_a_sequence_over_calls(kind):
     layer = KINDS[kind](2, 4, 2, dtype=torch.float64).eval()
     x = torch.randn(9, 3, 2, dtype=torch.float64)
@@ -120,8 +123,8 @@ def test_stream_equals_the_whole_noise_included(batch_first):
         Stream(noisyrnn.NoisyRNN(1, 4, bidirectional=True))
 
 
-@pytest.mark.parametrize("route", [Route.SCAN, Route.EAGER, Route.AUTO])
-@pytest.mark.parametrize("kind", ["noisy", "ito"])
+@routes
+@noisy_kinds
 def test_noise_is_off_in_eval_and_equals_the_network_without_noise(kind, route):
     layer = KINDS[kind](1, 6)
     x = torch.randn(8, 3, 1)
@@ -141,8 +144,8 @@ def test_noise_is_off_in_eval_and_equals_the_network_without_noise(kind, route):
     assert not torch.equal(forced[0], quiet)
 
 
-@pytest.mark.parametrize("route", [Route.SCAN, Route.EAGER, Route.AUTO])
-@pytest.mark.parametrize("kind", ["noisy", "ito"])
+@routes
+@noisy_kinds
 def test_same_noise_with_any_thread_count_and_batch_split(kind, route):
     layer = KINDS[kind](1, 6, 2, bidirectional=True)
     x = torch.randn(20, 8, 1)
@@ -190,7 +193,7 @@ def test_released_noise_has_its_stated_bias_and_variance():
     assert float(h_n.var()) == pytest.approx(variance, rel=5 * (2 / n) ** 0.5)
 
 
-@pytest.mark.parametrize("kind", OWN)
+@own_kinds
 def test_irregular_steps_equal_a_step_for_step_walk(kind):
     if kind in ("noisy", "exprnn"):
         with pytest.raises(ValueError, match="leave dt out"):
@@ -247,7 +250,7 @@ def test_modules_pickle_copy_convert_and_save(kind, tmp_path):
     other = KINDS[kind](2, 4, 2, bidirectional=True).eval()
     other.load_state_dict(load_file(tmp_path / "layer.safetensors"))
     assert torch.equal(other(x)[0], expected)
-    if kind not in ("lstm", "gru", "rnn"):
+    if kind in OWN:
         assert copy.deepcopy(layer).to("meta")(x.to("meta"), route=Route.SCAN)[0].device.type == "meta"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ KEY = Key(value=0x1234_5678_9ABC_DEF0, stream=2, sample=3, step=4)
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4}
 
 
-def close(found: Tensor | None, expected: Tensor | None, name: str = "") -> None:
+def assert_close(found: Tensor | None, expected: Tensor | None, name: str = "") -> None:
     """Equal relative to the largest number, which is what a sum of many terms can promise."""
     assert (found is None) == (expected is None), name
     if found is None or expected is None:
@@ -98,7 +99,8 @@ class Case:
     ) -> None:
         scale = 0.7 / units**0.5
         shape = {"scalar": (), "unit": (units,), "step": (steps, 1, 1), "sample": (steps, batch, 1)}[dt]
-        self.tensors: dict[str, Tensor | None] = {
+        # Of any type: they go to functions by name, each of which knows what may be absent.
+        self.tensors: dict[str, Any] = {
             "sequence": numbers((steps, batch, units if inputs is None else inputs), 0, dtype),
             "h0": numbers((batch, units), 1, dtype),
             "A": numbers((units, units), 2, dtype, scale) if linear and not gated else None,
@@ -117,45 +119,46 @@ class Case:
     def scan(self, **settings: Any) -> native.Scan:
         gate = self.tensors["gate"]
         rest = [self.tensors[name] for name in ("sequence", "h0", "A", "W", "U", "b", "dt")]
-        return native.tanh_scan(*rest, gate=gate, **settings)  # type: ignore[arg-type]
+        return native.tanh_scan(*rest, gate=gate, **settings)
 
     def gradients(self, loss: Tensor) -> dict[str, Tensor]:
         live = {name: t for name, t in self.tensors.items() if t is not None}
         found = torch.autograd.grad(loss, list(live.values()), allow_unused=True)
         return {name: torch.zeros_like(t) if g is None else g for (name, t), g in zip(live.items(), found, strict=True)}
 
-    def compare(self, **settings: Any) -> None:
+    def assert_equals_the_loop(self, **settings: Any) -> None:
         noise = {k: v for k, v in settings.items() if k not in ("chunk", "states", "reference")}
-        expected = tanh_loop(**self.tensors, **noise)  # type: ignore[arg-type]
+        expected = tanh_loop(**self.tensors, **noise)
         last = expected[-1] if len(expected) else self.tensors["h0"]
         assert last is not None
         found = self.scan(**settings)
-        close(found.last, last, "last")
+        assert_close(found.last, last, "last")
         loss, wanted = (found.last * self.last_weights).sum(), (last * self.last_weights).sum()
         if found.states is not None:
-            close(found.states, expected, "states")
+            assert_close(found.states, expected, "states")
             loss, wanted = (
                 loss + (found.states * self.weights).sum(),
                 wanted + (expected * self.weights).sum(),
             )
         ours, theirs = self.gradients(loss), self.gradients(wanted)
         for name in ours:
-            close(ours[name], theirs[name], f"gradient of {name}")
+            assert_close(ours[name], theirs[name], f"gradient of {name}")
 
 
-ITO = {"convention": Convention.ITO, "additive": 0.3, "multiplicative": 0.2, "key": KEY}
-ITO_ADDITIVE = {"convention": Convention.ITO, "additive": 0.3, "key": KEY}
-RELEASED = {"convention": Convention.RELEASED, "additive": 0.1, "multiplicative": 0.3, "key": KEY}
-RELEASED_ADDITIVE = {"convention": Convention.RELEASED, "additive": 0.1, "key": KEY}
+ITO: dict[str, Any] = {"convention": Convention.ITO, "additive": 0.3, "multiplicative": 0.2, "key": KEY}
+RELEASED: dict[str, Any] = {"convention": Convention.RELEASED, "additive": 0.1, "multiplicative": 0.3, "key": KEY}
+MIXED: dict[str, dict[str, Any]] = {"none": {}, "ito": ITO, "released": RELEASED}
 NOISES = {
-    "none": {},
-    "ito": ITO,
-    "ito additive": ITO_ADDITIVE,
-    "released": RELEASED,
-    "released additive": RELEASED_ADDITIVE,
+    **MIXED,
+    "ito additive": {**ITO, "multiplicative": 0.0},
+    "released additive": {**RELEASED, "multiplicative": 0.0},
 }
+SIZES = [(1, 1, 1), (2, 33, 7), (5, 3, 127), (4, 33, 129), (0, 4, 5), (3, 2, 16), (20, 1, 33)]
 noises = pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES.keys())
 dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+sizes = pytest.mark.parametrize(("steps", "batch", "units"), SIZES)
+more_sizes = pytest.mark.parametrize(("steps", "batch", "units"), [*SIZES, (9, 0, 3), (3, 300, 5)])
+varying_steps = pytest.mark.parametrize("dt", ["unit", "sample"])
 
 
 @dtypes
@@ -173,22 +176,9 @@ def test_noise_is_that_of_the_contract(dtype: torch.dtype, units: int, samples: 
 
 @dtypes
 @noises
-@pytest.mark.parametrize(
-    ("steps", "batch", "units"),
-    [
-        (1, 1, 1),
-        (2, 33, 7),
-        (5, 3, 127),
-        (4, 33, 129),
-        (0, 4, 5),
-        (3, 2, 16),
-        (9, 0, 3),
-        (20, 1, 33),
-        (3, 300, 5),
-    ],
-)
+@more_sizes
 def test_tanh_equals_the_loop(noise: dict[str, Any], dtype: torch.dtype, steps: int, batch: int, units: int) -> None:
-    Case(steps, batch, units, dtype=dtype).compare(**noise)
+    Case(steps, batch, units, dtype=dtype).assert_equals_the_loop(**noise)
 
 
 @noises
@@ -196,22 +186,22 @@ def test_tanh_equals_the_loop(noise: dict[str, Any], dtype: torch.dtype, steps: 
 @pytest.mark.parametrize("dt", ["scalar", "unit", "step", "sample"])
 @pytest.mark.parametrize("inputs", [None, 3, 11])
 def test_tanh_options(noise: dict[str, Any], linear: bool, dt: str, inputs: int | None) -> None:
-    Case(6, 5, 19, inputs, linear=linear, dt=dt).compare(**noise)
+    Case(6, 5, 19, inputs, linear=linear, dt=dt).assert_equals_the_loop(**noise)
 
 
 @dtypes
-@pytest.mark.parametrize("dt", ["unit", "sample"])
+@varying_steps
 @pytest.mark.parametrize("inputs", [None, 2])
 @pytest.mark.parametrize("batch", [1, 33])
 def test_gate(dt: str, dtype: torch.dtype, inputs: int | None, batch: int) -> None:
-    Case(6, batch, 19, inputs, dt=dt, gated=True, dtype=dtype).compare(lengths=torch.arange(batch) % 7)
+    Case(6, batch, 19, inputs, dt=dt, gated=True, dtype=dtype).assert_equals_the_loop(lengths=torch.arange(batch) % 7)
 
 
 @noises
-@pytest.mark.parametrize("dt", ["unit", "sample"])
+@varying_steps
 def test_states_are_held_after_their_length(noise: dict[str, Any], dt: str) -> None:
     case = Case(7, 9, 19, 2, dt=dt)
-    case.compare(lengths=torch.tensor([7, 0, 3, 1, 7, 6, 2, 5, 4]), **noise)
+    case.assert_equals_the_loop(lengths=torch.tensor([7, 0, 3, 1, 7, 6, 2, 5, 4]), **noise)
 
 
 def test_inputs_after_the_length_do_not_matter_even_if_not_finite() -> None:
@@ -231,7 +221,7 @@ def test_inputs_after_the_length_do_not_matter_even_if_not_finite() -> None:
 @pytest.mark.parametrize("states", [True, False])
 def test_chunks_change_nothing(noise: dict[str, Any], chunk: int, states: bool) -> None:
     case = Case(11, 5, 19, dt="unit")
-    case.compare(chunk=chunk, states=states, lengths=torch.tensor([11, 3, 4, 0, 9]), **noise)
+    case.assert_equals_the_loop(chunk=chunk, states=states, lengths=torch.tensor([11, 3, 4, 0, 9]), **noise)
     whole, cut = case.scan(**noise), case.scan(chunk=chunk, states=states, **noise)
     assert torch.equal(whole.last, cut.last)
 
@@ -244,8 +234,8 @@ def test_without_gradients_only_the_last_state() -> None:
     assert torch.equal(found.last, case.scan(**RELEASED).last)
 
 
-@pytest.mark.parametrize("noise", [{}, ITO, RELEASED], ids=["none", "ito", "released"])
-@pytest.mark.parametrize("dt", ["unit", "sample"])
+@pytest.mark.parametrize("noise", MIXED.values(), ids=MIXED.keys())
+@varying_steps
 def test_gradcheck(noise: dict[str, Any], dt: str) -> None:
     case = Case(3, 2, 3, 2, dt=dt)
     live = {name: t for name, t in case.tensors.items() if t is not None}
@@ -283,8 +273,8 @@ def test_a_sample_does_not_see_its_neighbours(cut: int) -> None:
     case = Case(9, 33, 37, dtype=torch.float32)
     whole = case.scan(**RELEASED)
     weights = case.weights
-    loss = (whole.states * weights).sum()  # type: ignore[operator]
-    gradient = case.gradients(loss)["h0"]
+    assert whole.states is not None
+    gradient = case.gradients((whole.states * weights).sum())["h0"]
     found, found_gradients = [], []
     for part, first in ((slice(None, cut), 0), (slice(cut, None), cut)):
         piece = Case(9, 33, 37, dtype=torch.float32)
@@ -298,7 +288,7 @@ def test_a_sample_does_not_see_its_neighbours(cut: int) -> None:
         assert states is not None
         found.append(states)
         found_gradients.append(piece.gradients((states * weights[:, part]).sum())["h0"])
-    assert torch.equal(torch.cat(found, 1), whole.states)  # type: ignore[arg-type]
+    assert torch.equal(torch.cat(found, 1), whole.states)
     assert torch.equal(torch.cat(found_gradients), gradient)
 
 
@@ -306,7 +296,7 @@ def test_second_derivatives_by_the_reference() -> None:
     case = Case(4, 3, 5, dt="unit")
 
     def reference(*tensors: Tensor) -> Tensor:
-        return tanh_loop(*tensors, **ITO)  # type: ignore[arg-type]
+        return tanh_loop(*tensors, **ITO)
 
     def curvature(last: Tensor) -> Tensor:
         x, W = case.tensors["sequence"], case.tensors["W"]
@@ -315,8 +305,8 @@ def test_second_derivatives_by_the_reference() -> None:
         (g,) = torch.autograd.grad(last.square().sum(), x, create_graph=True)
         return torch.autograd.grad(g.square().sum(), W)[0]
 
-    expected = curvature(tanh_loop(**case.tensors, **ITO)[-1])  # type: ignore[arg-type]
-    close(curvature(case.scan(reference=reference, **ITO).last), expected)
+    expected = curvature(tanh_loop(**case.tensors, **ITO)[-1])
+    assert_close(curvature(case.scan(reference=reference, **ITO).last), expected)
     with pytest.raises(RuntimeError, match="second derivatives"):
         curvature(case.scan(**ITO).last)
 
@@ -326,11 +316,11 @@ def test_only_wanted_gradients() -> None:
     for name, tensor in case.tensors.items():
         if tensor is not None and name != "sequence":
             tensor.requires_grad_(False)
-    expected = tanh_loop(**case.tensors)[-1].square().sum()  # type: ignore[arg-type]
+    expected = tanh_loop(**case.tensors)[-1].square().sum()
     found = case.scan().last.square().sum()
     x = case.tensors["sequence"]
     assert x is not None
-    close(torch.autograd.grad(found, x)[0], torch.autograd.grad(expected, x)[0])
+    assert_close(torch.autograd.grad(found, x)[0], torch.autograd.grad(expected, x)[0])
 
 
 def cornn_loop(
@@ -373,15 +363,15 @@ def modrelu_loop(
     return torch.stack(states) if states else h0.new_empty((0, *h0.shape))
 
 
-def leaves(*tensors: Tensor | None) -> list[Tensor | None]:
+def leaves(*tensors: Tensor | None) -> list[Any]:
     return [None if t is None else t.requires_grad_() for t in tensors]
 
 
-def same(found: list[Tensor | None], expected: list[Tensor], tensors: list[Tensor | None]) -> None:
+def assert_same(found: Sequence[Tensor | None], expected: list[Tensor], tensors: list[Any]) -> None:
     """Values, and the gradients of a random weighting of all of them."""
     pairs = [(f, e) for f, e in zip(found, expected, strict=True) if f is not None]
     for i, (f, e) in enumerate(pairs):
-        close(f, e, f"output {i}")
+        assert_close(f, e, f"output {i}")
     live = [t for t in tensors if t is not None]
     results = []
     for side in (0, 1):
@@ -390,17 +380,11 @@ def same(found: list[Tensor | None], expected: list[Tensor], tensors: list[Tenso
         results.append(torch.autograd.grad(loss, live, allow_unused=True, retain_graph=True))
     for i, (ours, theirs) in enumerate(zip(*results, strict=True)):
         zero = torch.zeros_like(live[i])
-        close(zero if ours is None else ours, zero if theirs is None else theirs, f"gradient {i}")
-
-
-SIZES = pytest.mark.parametrize(
-    ("steps", "batch", "units"),
-    [(1, 1, 1), (2, 33, 7), (5, 3, 127), (4, 33, 129), (0, 4, 5), (3, 2, 16), (20, 1, 33)],
-)
+        assert_close(zero if ours is None else ours, zero if theirs is None else theirs, f"gradient {i}")
 
 
 @dtypes
-@SIZES
+@sizes
 @pytest.mark.parametrize("implicit", [False, True])
 @pytest.mark.parametrize("inputs", [None, 2])
 def test_cornn_equals_the_loop(
@@ -419,17 +403,17 @@ def test_cornn_equals_the_loop(
     unit = {"dt": 0.1, "gamma": 0.5 + numbers((units,), 7, dtype).abs(), "eps": 2.0}
     for lengths in (None, torch.arange(batch) % (steps + 1)):
         settings: dict[str, Any] = {"implicit": implicit, "lengths": lengths, **unit}
-        y, z = cornn_loop(*tensors, **settings)  # type: ignore[arg-type]
+        y, z = cornn_loop(*tensors, **settings)
         last = [s[-1] if steps else h for s, h in ((y, tensors[1]), (z, tensors[2]))]
-        found = native.cornn_scan(*tensors, **settings)  # type: ignore[arg-type]
-        same(list(found), [y, z, *last], tensors)  # type: ignore[list-item]
-        cut = native.cornn_scan(*tensors, chunk=2, states=False, **settings)  # type: ignore[arg-type]
+        found = native.cornn_scan(*tensors, **settings)
+        assert_same(found, [y, z, *last], tensors)
+        cut = native.cornn_scan(*tensors, chunk=2, states=False, **settings)
         assert torch.equal(cut.last_y, found.last_y)
-        same(list(cut), [y, z, *last], tensors)  # type: ignore[list-item]
+        assert_same(cut, [y, z, *last], tensors)
 
 
 @dtypes
-@SIZES
+@sizes
 @pytest.mark.parametrize("inputs", [None, 1])
 def test_exprnn_equals_the_loop(dtype: torch.dtype, steps: int, batch: int, units: int, inputs: int | None) -> None:
     tensors = leaves(
@@ -440,13 +424,13 @@ def test_exprnn_equals_the_loop(dtype: torch.dtype, steps: int, batch: int, unit
         None if inputs is None else numbers((units, inputs), 4, dtype),
     )
     for lengths in (None, torch.arange(batch) % (steps + 1)):
-        states = modrelu_loop(*tensors, lengths=lengths)  # type: ignore[arg-type]
+        states = modrelu_loop(*tensors, lengths=lengths)
         last = states[-1] if steps else tensors[1]
-        found = native.exprnn_scan(*tensors, lengths=lengths)  # type: ignore[arg-type]
-        same(list(found), [states, last], tensors)  # type: ignore[list-item]
-        cut = native.exprnn_scan(*tensors, chunk=2, states=False, lengths=lengths)  # type: ignore[arg-type]
+        found = native.exprnn_scan(*tensors, lengths=lengths)
+        assert_same(found, [states, last], tensors)
+        cut = native.exprnn_scan(*tensors, chunk=2, states=False, lengths=lengths)
         assert torch.equal(cut.last, found.last)
-        same(list(cut), [states, last], tensors)  # type: ignore[list-item]
+        assert_same(cut, [states, last], tensors)
 
 
 def test_modrelu_at_zero_has_no_value_and_no_gradient() -> None:
@@ -469,16 +453,20 @@ def test_second_derivatives_of_the_other_models() -> None:
         (g,) = torch.autograd.grad(last.pow(3).sum(), x, create_graph=True)
         return torch.autograd.grad(g.square().sum(), W)[0]
 
-    close(
+    assert_close(
         curvature(
             native.cornn_scan(x, h, h, W, W, None, None, reference=lambda *t: cornn_loop(*t, **unit), **unit).last_y
         ),
         curvature(cornn_loop(x, h, h, W, W, None, None, **unit)[0][-1]),
     )
-    close(
+    assert_close(
         curvature(native.exprnn_scan(x, h, W, bias, None, reference=modrelu_loop).last),
         curvature(modrelu_loop(x, h, W, bias, None)[-1]),
     )
+
+
+def zeros(*shape: int) -> Tensor:
+    return torch.zeros(shape, dtype=torch.float64)
 
 
 BAD: dict[str, dict[str, Any]] = {
@@ -486,16 +474,16 @@ BAD: dict[str, dict[str, Any]] = {
     "half": {"h0": torch.zeros(2, 4, dtype=torch.float16)},
     "device": {"W": torch.zeros(4, 4, dtype=torch.float64, device="meta")},
     "sparse": {"W": torch.eye(4, dtype=torch.float64).to_sparse()},
-    "W": {"W": torch.zeros(4, 5, dtype=torch.float64)},
-    "A": {"A": torch.zeros(5, 4, dtype=torch.float64)},
-    "U": {"U": torch.zeros(4, 2, dtype=torch.float64)},
-    "b": {"b": torch.zeros(5, dtype=torch.float64)},
-    "b alone": {"U": None, "sequence": torch.zeros(3, 2, 4, dtype=torch.float64)},
-    "h0": {"h0": torch.zeros(3, 4, dtype=torch.float64)},
-    "h0 axes": {"h0": torch.zeros(4, dtype=torch.float64)},
-    "sequence": {"sequence": torch.zeros(3, 2, dtype=torch.float64)},
-    "dt": {"dt": torch.zeros(3, dtype=torch.float64)},
-    "dt both": {"dt": torch.zeros(3, 1, 4, dtype=torch.float64)},
+    "W": {"W": zeros(4, 5)},
+    "A": {"A": zeros(5, 4)},
+    "U": {"U": zeros(4, 2)},
+    "b": {"b": zeros(5)},
+    "b alone": {"U": None, "sequence": zeros(3, 2, 4)},
+    "h0": {"h0": zeros(3, 4)},
+    "h0 axes": {"h0": zeros(4)},
+    "sequence": {"sequence": zeros(3, 2)},
+    "dt": {"dt": zeros(3)},
+    "dt both": {"dt": zeros(3, 1, 4)},
     "dt dtype": {"dt": torch.zeros(4)},
     "lengths dtype": {"lengths": torch.ones(2)},
     "lengths shape": {"lengths": torch.ones(3, dtype=torch.int64)},
@@ -504,20 +492,20 @@ BAD: dict[str, dict[str, Any]] = {
     "chunk": {"chunk": 0},
     "key": {"convention": Convention.ITO},
     "counter": {"convention": Convention.ITO, "additive": 1.0, "key": Key(value=0, step=2**63)},
-    "gate": {"gate": torch.zeros(3, 2, 4, dtype=torch.float64)},
-    "gate shape": {"gate": torch.zeros(3, 2, 5, dtype=torch.float64), "A": None},
+    "gate": {"gate": zeros(3, 2, 4)},
+    "gate shape": {"gate": zeros(3, 2, 5), "A": None},
 }
 
 
 @pytest.mark.parametrize("change", BAD.values(), ids=BAD.keys())
 def test_bad_input_is_refused(change: dict[str, Any]) -> None:
     arguments: dict[str, Any] = {
-        "sequence": torch.zeros(3, 2, 1, dtype=torch.float64),
-        "h0": torch.zeros(2, 4, dtype=torch.float64),
-        "A": torch.zeros(4, 4, dtype=torch.float64),
-        "W": torch.zeros(4, 4, dtype=torch.float64),
-        "U": torch.zeros(4, 1, dtype=torch.float64),
-        "b": torch.zeros(4, dtype=torch.float64),
+        "sequence": zeros(3, 2, 1),
+        "h0": zeros(2, 4),
+        "A": zeros(4, 4),
+        "W": zeros(4, 4),
+        "U": zeros(4, 1),
+        "b": zeros(4),
         "dt": 0.1,
     }
     native.tanh_scan(**arguments)

@@ -72,13 +72,15 @@ class ClassicRNN(nn.Module):
         """Outputs of the top layer, and the last states of all layers, as torch gives them."""
         if noise or dt is not None:
             raise ValueError("torch's RNN, LSTM and GRU have no hidden noise and no step size; leave noise and dt out.")
-        if isinstance(x, PackedSequence) or (lengths is None and mask is None):
+        if isinstance(x, PackedSequence) or x.ndim < 2:  # too few axes are torch's to refuse
             return self.inner(x, h_0)
         batch, steps = (x.shape[0], x.shape[1]) if self.batch_first else (x.shape[1], x.shape[0])
         counts = checked_lengths(lengths, mask, batch=batch, steps=steps, device=torch.device("cpu"))
-        if counts is not None and bool((counts < 1).any()):
+        if counts is None:
+            return self.inner(x, h_0)
+        if bool((counts < 1).any()):
             raise ValueError("torch's RNN, LSTM and GRU need sequences of at least 1 step; drop the empty ones.")
-        packed = pack_padded_sequence(x, counts, batch_first=self.batch_first, enforce_sorted=False)  # type: ignore[arg-type]
+        packed = pack_padded_sequence(x, counts, batch_first=self.batch_first, enforce_sorted=False)
         output, h_n = self.inner(packed, h_0)
         return pad_packed_sequence(output, batch_first=self.batch_first, total_length=steps)[0], h_n
 

@@ -8,7 +8,7 @@ y <- y + dt z                                                                   
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from noisyrnn.models.model import ModelSetting
 from noisyrnn.rnn import native
 from noisyrnn.rnn.cell import Cell, Sequenced, States
-from noisyrnn.rnn.layer import Layer, stacked
+from noisyrnn.rnn.layer import Stack, StackedLayer
 from noisyrnn.rnn.scan import scan_built
 from noisyrnn.sde.steps import ConstantStep
 
@@ -114,7 +114,7 @@ class _Whole(_BuiltCoRNNCell):
         return torch.cat(states, dim=-1)
 
 
-class CoRNN(Layer):
+class CoRNN(StackedLayer):
     """y'' = tanh(W y + Wz y' + V x + b) - gamma y - epsilon y'; h_n is (y, z). Defaults: ordered MNIST, n = 128.
 
     >>> output, (y, z) = CoRNN(1, 8)(torch.randn(5, 2, 1))
@@ -132,22 +132,12 @@ class CoRNN(Layer):
         gamma: float = 1.7,
         epsilon: float = 4.0,
         damping: Damping = Damping.EXPLICIT,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        device: Any = None,
-        dtype: torch.dtype | None = None,
+        **stack: Unpack[Stack],
     ) -> None:
         def cell(inputs: int) -> CoRNNCell:
             return CoRNNCell(inputs, hidden_size, dt=dt, gamma=gamma, epsilon=epsilon, damping=damping)
 
-        super().__init__(
-            stacked(cell, input_size, hidden_size, num_layers, bidirectional),
-            batch_first=batch_first,
-            dropout=dropout,
-            bidirectional=bidirectional,
-        )
-        self.to(device=device, dtype=dtype)
+        super().__init__(cell, input_size, hidden_size, num_layers, **stack)
 
 
 class Coupled(ModelSetting):

@@ -10,7 +10,7 @@ which is Q transposed here.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +19,7 @@ from noisyrnn.models.matrices import Orthogonal, Parametrisation, RotationStart
 from noisyrnn.models.model import ModelSetting
 from noisyrnn.rnn import native
 from noisyrnn.rnn.cell import Cell, Sequenced, States
-from noisyrnn.rnn.layer import Layer, stacked
+from noisyrnn.rnn.layer import Stack, StackedLayer
 from noisyrnn.rnn.scan import scan_built
 
 
@@ -97,7 +97,7 @@ class _BuiltExpRNNCell(Cell):
         return scanned.states, (scanned.last,)
 
 
-class ExpRNN(Layer):
+class ExpRNN(StackedLayer):
     """h <- modrelu(Q h + U x), Q orthogonal. Default: the released script's, dynamic trivialisation with K = 100.
 
     >>> ExpRNN(1, 8, parametrisation=Parametrisation.CAYLEY)(torch.randn(5, 2, 1))[0].shape
@@ -114,24 +114,14 @@ class ExpRNN(Layer):
         rebase: int | None = 100,
         polish: int = 100,
         start: RotationStart = RotationStart.CAYLEY,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        device: Any = None,
-        dtype: torch.dtype | None = None,
+        **stack: Unpack[Stack],
     ) -> None:
         def cell(inputs: int) -> ExpRNNCell:
             return ExpRNNCell(
                 inputs, hidden_size, parametrisation=parametrisation, rebase=rebase, polish=polish, start=start
             )
 
-        super().__init__(
-            stacked(cell, input_size, hidden_size, num_layers, bidirectional),
-            batch_first=batch_first,
-            dropout=dropout,
-            bidirectional=bidirectional,
-        )
-        self.to(device=device, dtype=dtype)
+        super().__init__(cell, input_size, hidden_size, num_layers, **stack)
 
     def orthogonal_parameters(self) -> list[nn.Parameter]:
         """The parameters behind the orthogonal matrices, which the paper trains at a tenth of the rate."""

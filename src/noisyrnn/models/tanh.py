@@ -7,23 +7,22 @@ antisymmetric RNN (Chang, Chen, Haber, Chi 2019)              noise off, A left 
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
-import torch
+from typing import Literal, Unpack
 
 from noisyrnn.models.model import ModelSetting
 from noisyrnn.models.skew import Convention, Initialisation, SkewDrift, noisy_cell
 from noisyrnn.rnn.cell import SDECell
-from noisyrnn.rnn.layer import Layer, stacked
+from noisyrnn.rnn.layer import Stack, StackedLayer
 from noisyrnn.sde.activation import Activation, ActivationName
 from noisyrnn.sde.schemes import Scheme, SchemeName
 
 
-class NoisyRNN(Layer):
+class NoisyRNN(StackedLayer):
     """h + dt f(h, x) + noise, f = A h + a(W h + U x + b): noise in ``train()``, none in ``eval()``.
 
     The defaults are the paper's for pixel-by-pixel MNIST, in the released convention.
 
+    >>> import torch
     >>> layer = NoisyRNN(1, 128, additive=0.05, multiplicative=0.02)
     >>> output, h_n = layer(torch.randn(784, 2, 1))
     >>> output.shape, h_n.shape
@@ -50,11 +49,7 @@ class NoisyRNN(Layer):
         substeps: int = 1,
         initialisation: Initialisation = Initialisation.RELEASED,
         init_scale: float = 0.1,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        device: Any = None,
-        dtype: torch.dtype | None = None,
+        **stack: Unpack[Stack],
     ) -> None:
         def cell(inputs: int) -> SDECell:
             drift = SkewDrift(
@@ -67,18 +62,13 @@ class NoisyRNN(Layer):
                 learned_step=learned_step, scheme=scheme, substeps=substeps,
             )  # fmt: skip
 
-        super().__init__(
-            stacked(cell, input_size, hidden_size, num_layers, bidirectional),
-            batch_first=batch_first,
-            dropout=dropout,
-            bidirectional=bidirectional,
-        )
-        self.to(device=device, dtype=dtype)
+        super().__init__(cell, input_size, hidden_size, num_layers, **stack)
 
 
 class LipschitzRNN(NoisyRNN):
     """h + dt (A h + a(W h + U x + b)): the Ito-convention noisy RNN with the noise off.
 
+    >>> import torch
     >>> output, h_n = LipschitzRNN(3, 16, dt=0.03, batch_first=True)(torch.randn(2, 50, 3))
     >>> output.shape
     torch.Size([2, 50, 16])
@@ -101,24 +91,20 @@ class LipschitzRNN(NoisyRNN):
         substeps: int = 1,
         initialisation: Initialisation = Initialisation.RELEASED,
         init_scale: float = 0.1,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        device: Any = None,
-        dtype: torch.dtype | None = None,
+        **stack: Unpack[Stack],
     ) -> None:
         super().__init__(
             input_size, hidden_size, num_layers, additive=0.0, multiplicative=0.0, convention=Convention.ITO, dt=dt,
             learned_step=learned_step, beta=beta, beta_w=beta_w, gamma_a=gamma_a, gamma_w=gamma_w,
             activation=activation, scheme=scheme, substeps=substeps, initialisation=initialisation,
-            init_scale=init_scale, batch_first=batch_first, dropout=dropout, bidirectional=bidirectional,
-            device=device, dtype=dtype,
+            init_scale=init_scale, **stack,
         )  # fmt: skip
 
 
-class AntisymmetricRNN(Layer):
+class AntisymmetricRNN(StackedLayer):
     """h + dt a(W h + U x + b), W = C - C^T - gamma I: the Lipschitz RNN without A; ``gated`` adds Chang's gate.
 
+    >>> import torch
     >>> AntisymmetricRNN(1, 8, gated=True)(torch.randn(5, 2, 1))[1].shape
     torch.Size([1, 2, 8])
     """
@@ -137,11 +123,7 @@ class AntisymmetricRNN(Layer):
         substeps: int = 1,
         initialisation: Initialisation = Initialisation.RELEASED,
         init_scale: float = 0.1,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        device: Any = None,
-        dtype: torch.dtype | None = None,
+        **stack: Unpack[Stack],
     ) -> None:
         def cell(inputs: int) -> SDECell:
             drift = SkewDrift(
@@ -153,18 +135,34 @@ class AntisymmetricRNN(Layer):
                 substeps=substeps,
             )  # fmt: skip
 
-        super().__init__(
-            stacked(cell, input_size, hidden_size, num_layers, bidirectional),
-            batch_first=batch_first,
-            dropout=dropout,
-            bidirectional=bidirectional,
-        )
-        self.to(device=device, dtype=dtype)
+        super().__init__(cell, input_size, hidden_size, num_layers, **stack)
 
 
-class Noisy(ModelSetting):
+class TanhSetting(ModelSetting):
+    """What the three settings share: the step, how it is made, and the initial weights."""
+
+    dt: float = 0.01
+    activation: ActivationName = ActivationName.TANH
+    scheme: SchemeName = SchemeName.EULER_MARUYAMA
+    substeps: int = 1
+    initialisation: Initialisation = Initialisation.RELEASED
+    init_scale: float = 0.1
+
+
+class SkewSetting(TanhSetting):
+    """What the settings with a linear term A h share: the shape of A and W, and whether the step is learned."""
+
+    learned_step: bool | None = None
+    beta: float = 0.75
+    beta_w: float | None = None
+    gamma_a: float = 1e-3
+    gamma_w: float = 1e-3
+
+
+class Noisy(SkewSetting):
     """h + dt (A h + tanh(W h + U x + b)) + noise: setting of :class:`NoisyRNN`.
 
+    >>> import torch
     >>> network = Noisy(hidden=16, additive=0.05).build(inputs=1, classes=10)
     >>> network(torch.zeros(2, 7, 1)).shape
     torch.Size([2, 10])
@@ -174,54 +172,27 @@ class Noisy(ModelSetting):
     additive: float = 0.02
     multiplicative: float = 0.02
     convention: Convention = Convention.RELEASED
-    dt: float = 0.01
-    learned_step: bool | None = None
-    beta: float = 0.75
-    beta_w: float | None = None
-    gamma_a: float = 1e-3
-    gamma_w: float = 1e-3
-    activation: ActivationName = ActivationName.TANH
-    scheme: SchemeName = SchemeName.EULER_MARUYAMA
-    substeps: int = 1
-    initialisation: Initialisation = Initialisation.RELEASED
-    init_scale: float = 0.1
 
     def layer(self, inputs: int) -> NoisyRNN:
         return NoisyRNN(inputs, self.hidden, **self.options())
 
 
-class Lipschitz(ModelSetting):
+class Lipschitz(SkewSetting):
     """The same without noise: setting of :class:`LipschitzRNN`."""
 
     kind: Literal["lipschitz"] = "lipschitz"
     dt: float = 0.03
-    learned_step: bool | None = None
-    beta: float = 0.75
-    beta_w: float | None = None
-    gamma_a: float = 1e-3
-    gamma_w: float = 1e-3
-    activation: ActivationName = ActivationName.TANH
-    scheme: SchemeName = SchemeName.EULER_MARUYAMA
-    substeps: int = 1
-    initialisation: Initialisation = Initialisation.RELEASED
-    init_scale: float = 0.1
 
     def layer(self, inputs: int) -> LipschitzRNN:
         return LipschitzRNN(inputs, self.hidden, **self.options())
 
 
-class Antisymmetric(ModelSetting):
+class Antisymmetric(TanhSetting):
     """The same without noise and without A: setting of :class:`AntisymmetricRNN`."""
 
     kind: Literal["antisymmetric"] = "antisymmetric"
     gated: bool = False
-    dt: float = 0.01
     gamma: float = 1e-3
-    activation: ActivationName = ActivationName.TANH
-    scheme: SchemeName = SchemeName.EULER_MARUYAMA
-    substeps: int = 1
-    initialisation: Initialisation = Initialisation.RELEASED
-    init_scale: float = 0.1
 
     def layer(self, inputs: int) -> AntisymmetricRNN:
         return AntisymmetricRNN(inputs, self.hidden, **self.options())

@@ -53,7 +53,8 @@ def tanh_family(cell: Cell, dt: Tensor | None) -> TanhFamily | None:
         return None
     drift, diffusion, pace = cell.sde.drift, cell.sde.diffusion, cell.scheme.pace
     length = cell.length if isinstance(cell.length, ConstantStep | LearnedStep) else None
-    if type(drift) not in (TanhDrift, GatedDrift) or drift.activation != TANH:
+    # Exactly these: a subclass may have another equation.
+    if not (type(drift) is TanhDrift or type(drift) is GatedDrift) or drift.activation != TANH:
         return None
     if length is None and dt is None:
         return None
@@ -62,13 +63,13 @@ def tanh_family(cell: Cell, dt: Tensor | None) -> TanhFamily | None:
         return None
     factor = pace.multiplicative if released and isinstance(pace, UniformFactor) else 0.0
     if isinstance(diffusion, Silence):
-        return TanhFamily(cell, drift, length, None, factor, released)  # type: ignore[arg-type]
+        return TanhFamily(cell, drift, length, None, factor, released)
     if not isinstance(diffusion, DriftNoise) or isinstance(drift, GatedDrift):
         return None
     additive = diffusion.epsilon * diffusion.additive
     if released or diffusion.coupling is not Coupling.COUPLED:
-        return TanhFamily(cell, drift, length, additive, factor, released)  # type: ignore[arg-type]
-    return TanhFamily(cell, drift, length, additive, diffusion.epsilon * diffusion.multiplicative)  # type: ignore[arg-type]
+        return TanhFamily(cell, drift, length, additive, factor, released)
+    return TanhFamily(cell, drift, length, additive, diffusion.epsilon * diffusion.multiplicative)
 
 
 def by_eager(
