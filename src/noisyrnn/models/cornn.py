@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from noisyrnn.models.model import ModelSetting
 from noisyrnn.rnn import native
 from noisyrnn.rnn.cell import Cell, Sequenced, States
-from noisyrnn.rnn.layer import Stack, StackedLayer
 from noisyrnn.rnn.scan import scan_built
+from noisyrnn.rnn.stack import Stack, StackedLayer
 from noisyrnn.sde.steps import ConstantStep
 
 

@@ -19,8 +19,8 @@ from noisyrnn.models.matrices import Orthogonal, Parametrisation, RotationStart
 from noisyrnn.models.model import ModelSetting
 from noisyrnn.rnn import native
 from noisyrnn.rnn.cell import Cell, Sequenced, States
-from noisyrnn.rnn.layer import Stack, StackedLayer
 from noisyrnn.rnn.scan import scan_built
+from noisyrnn.rnn.stack import Stack, StackedLayer
 
 
 def modrelu(v: Tensor, b: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Literal, Unpack
 from noisyrnn.models.model import ModelSetting
 from noisyrnn.models.skew import Convention, Initialisation, SkewDrift, noisy_cell
 from noisyrnn.rnn.cell import SDECell
-from noisyrnn.rnn.layer import Stack, StackedLayer
+from noisyrnn.rnn.stack import Stack, StackedLayer
 from noisyrnn.sde.activation import Activation, ActivationName
 from noisyrnn.sde.schemes import Scheme, SchemeName
 

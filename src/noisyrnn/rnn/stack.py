@@ -1,0 +1,71 @@
+"""Equal layers on top of each other, with the options of ``torch.nn.RNN``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Signature, signature
+from typing import Any, ClassVar, TypedDict, Unpack
+
+import torch
+
+from noisyrnn.rnn.cell import Cell
+from noisyrnn.rnn.layer import Layer
+
+
+class Stack(TypedDict, total=False):
+    """What a stacked layer takes as ``torch.nn.RNN`` does, for a layer's own constructor to pass on."""
+
+    batch_first: bool
+    dropout: float
+    bidirectional: bool
+    device: Any
+    dtype: torch.dtype | None
+
+
+class StackedLayer(Layer):
+    """``num_layers`` equal layers, in one or both directions; ``cell`` makes a cell from its number of inputs.
+
+    >>> class Leaky(Cell):
+    ...     def step(self, states, u, dt, xi, chance):
+    ...         return (0.9 * states[0] + u.mean(-1, keepdim=True),)
+    >>> layer = StackedLayer(lambda inputs: Leaky(inputs, units=4), 3, 4, 2, bidirectional=True)
+    >>> [cell.inputs for cell in layer.cells]
+    [3, 3, 8, 8]
+    """
+
+    __signature__: ClassVar[Signature]
+
+    def __init__(
+        self,
+        cell: Callable[[int], Cell],
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        *,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        if num_layers < 1:
+            raise ValueError(f"num_layers must be at least 1, got {num_layers}.")
+        directions = 2 if bidirectional else 1
+        widths = [input_size] + [directions * hidden_size] * (num_layers - 1)
+        super().__init__(
+            [cell(width) for width in widths for _ in range(directions)],
+            batch_first=batch_first,
+            dropout=dropout,
+            bidirectional=bidirectional,
+        )
+        self.to(device=device, dtype=dtype)
+
+    def __init_subclass__(cls) -> None:
+        # Help and completion show the names that are passed on, not the pack they travel in.
+        super().__init_subclass__()
+        own = signature(cls.__init__)
+        _, *shown = own.parameters.values()
+        if shown and shown[-1].annotation in ("Unpack[Stack]", Unpack[Stack]):
+            known = signature(StackedLayer.__init__).parameters
+            shown[-1:] = [known[name] for name in Stack.__annotations__]
+        cls.__signature__ = own.replace(parameters=shown)
