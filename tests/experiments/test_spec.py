@@ -6,9 +6,9 @@ import pytest
 
 from noisyrnn.data import ECG5000
 from noisyrnn.experiments import EXPERIMENTS, Experiment, Run, experiment, noise_search, override, published, reduced
-from noisyrnn.experiments.paper import tables
 from noisyrnn.experiments.task import tasks
 from noisyrnn.models import Convention, Noisy
+from noisyrnn.paper import tables
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

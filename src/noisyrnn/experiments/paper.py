@@ -1,23 +1,19 @@
 """Every table and figure of the noisy RNN's paper as a value, with the paper's protocol as it is printed.
 
 Hidden size 128, 100 epochs, rate times 0.1 after epoch 90, ten seeds. Labels of the paper's rows are those of
-``paper.json``, which holds the paper's numbers. Beyond the paper, in the same tables: the noisy RNN in the printed Ito
-convention (with the printed strengths, and with strengths matched to the released ones), a Lipschitz RNN that sees
+``noisyrnn.paper``, which holds the paper's numbers. Beyond the paper, in the same tables: the noisy RNN in the printed
+Ito convention (with the printed strengths, and with strengths matched to the released ones), a Lipschitz RNN that sees
 noisy inputs in training, and an LSTM.
 """
 
 from __future__ import annotations
-
-import json
-from functools import cache
-from importlib.resources import files
-from typing import Any
 
 from noisyrnn.attack import FGSM, PGD
 from noisyrnn.data import ECG5000, MNIST, DataSet, PermutedMNIST, Scale
 from noisyrnn.evaluate import Clean, Measure
 from noisyrnn.experiments.spec import Experiment, Measurement, Recipe
 from noisyrnn.models import Classic, Convention, Noisy, Recurrence, matched_strengths, preset
+from noisyrnn.paper import printed
 from noisyrnn.perturb import Multiplicative, SaltAndPepper, White
 from noisyrnn.train import Train
 
@@ -31,20 +27,9 @@ PUBLISHED = {
     "figure-2": "ecg",
     "figure-4": "permuted-mnist",
 }
-"""Which table of paper.json holds the paper's numbers for an experiment."""
+"""Which table of ``noisyrnn.paper`` holds the paper's numbers for an experiment."""
 
 PIXEL_RADII = (0.01, 0.05, 0.1, 0.15)
-
-
-@cache
-def tables() -> dict[str, Any]:
-    """The paper's numbers, as in paper.json.
-
-    >>> tables()["ecg"]["lipschitz"][0]
-    97.7
-    """
-    held: dict[str, Any] = json.loads(files("noisyrnn.experiments").joinpath("paper.json").read_text())
-    return held
 
 
 def published(experiment: str) -> dict[str, dict[str, float]]:
@@ -53,9 +38,7 @@ def published(experiment: str) -> dict[str, dict[str, float]]:
     >>> published("table-3")["nrnn mult 0.03 add 0.06"]["white:1.2"]
     92.6
     """
-    table = tables().get(PUBLISHED.get(experiment, ""), {})
-    columns = table.get("columns", [])
-    return {model: dict(zip(columns, row, strict=True)) for model, row in table.items() if model != "columns"}
+    return printed(PUBLISHED[experiment]) if experiment in PUBLISHED else {}
 
 
 def measured(*measures: Measure, samples: int | None = None) -> tuple[Measurement, ...]:

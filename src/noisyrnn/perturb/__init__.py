@@ -1,0 +1,63 @@
+r"""What bad sensors do to a sequence: x, generator -> x~ with x of shape (batch, time, feature).
+
+The three perturbations of the paper (Lim, Erichson, Hodgkinson, Mahoney, "Noisy Recurrent Neural
+Networks", 2021, Section 7), with xi ~ N(0, 1) independent for each number of x:
+
+    white               x~ = x + sigma xi
+    multiplicative      x~ = x (1 + sigma xi)
+    salt and pepper     P(x~ = max) = P(x~ = min) = p / 2,   P(x~ = x) = 1 - p
+
+and seven faults of real sensors: dropped samples, bursts, drift, baseline wander, clipping, time jitter,
+quantisation.
+
+Each is a setting that can be called. sigma is always a standard deviation. Nothing is clamped unless
+``bounds`` is given. The generator is never optional. Numbers are drawn sample after sample, so that
+perturbing consecutive pieces of a batch with one generator gives what the whole batch would get: results
+do not depend on the size of a batch, except where the range of the data is taken from the piece itself
+(``low`` and ``high`` left out). Numbers are drawn in single precision on the generator's device, then
+moved: every precision and device sees the same noise.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from noisyrnn.perturb.paper import Multiplicative, SaltAndPepper, White
+from noisyrnn.perturb.sensor import (
+    BaselineWander,
+    Bursts,
+    Clipping,
+    Drift,
+    DroppedSamples,
+    Quantisation,
+    TimeJitter,
+)
+
+Perturbation = Annotated[
+    White
+    | Multiplicative
+    | SaltAndPepper
+    | DroppedSamples
+    | Bursts
+    | Drift
+    | BaselineWander
+    | Clipping
+    | TimeJitter
+    | Quantisation,
+    Field(discriminator="kind"),
+]
+"""Any perturbation; in JSON the field ``kind`` tells which."""
+
+__all__ = [
+    "BaselineWander",
+    "Bursts",
+    "Clipping",
+    "Drift",
+    "DroppedSamples",
+    "Multiplicative",
+    "Perturbation",
+    "Quantisation",
+    "SaltAndPepper",
+    "TimeJitter",
+    "White",
+]

@@ -1,0 +1,65 @@
+"""The three perturbations of the paper (its Section 7): white noise, multiplicative noise, salt and pepper."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from noisyrnn.perturb.draws import normal, uniform
+from noisyrnn.perturb.fault import Fault, Probability, Ranged, Strength
+
+
+class White(Fault):
+    """x + sigma xi: additive white noise, a poor sensor.
+
+    >>> x = torch.zeros(1, 3, 1)
+    >>> White(sigma=0.0)(x, torch.Generator().manual_seed(0)).flatten().tolist()
+    [0.0, 0.0, 0.0]
+    """
+
+    kind: Literal["white"] = "white"
+    sigma: Strength
+
+    @override
+    def _faulty(self, x: Tensor, generator: torch.Generator) -> Tensor:
+        return x + self.sigma * normal(x, x.shape[1:], generator)
+
+
+class Multiplicative(Fault):
+    """x (1 + sigma xi): a gain that fluctuates; zeros stay zeros.
+
+    >>> Multiplicative(sigma=0.5)(torch.zeros(1, 2, 1), torch.Generator()).flatten().tolist()
+    [0.0, 0.0]
+    """
+
+    kind: Literal["multiplicative"] = "multiplicative"
+    sigma: Strength
+
+    @override
+    def _faulty(self, x: Tensor, generator: torch.Generator) -> Tensor:
+        return x * (1 + self.sigma * normal(x, x.shape[1:], generator))
+
+
+class SaltAndPepper(Ranged):
+    """P(x~ = high) = P(x~ = low) = p / 2, else x: defective pixels, at the extremes of the data.
+
+    >>> SaltAndPepper(probability=1.0, low=0, high=1)(torch.full((1, 4, 1), 0.5),
+    ...     torch.Generator().manual_seed(0)).flatten().tolist()
+    [1.0, 0.0, 1.0, 1.0]
+    """
+
+    strength: ClassVar[str] = "probability"
+    kind: Literal["salt-and-pepper"] = "salt-and-pepper"
+    probability: Probability
+
+    @override
+    def _faulty(self, x: Tensor, generator: torch.Generator) -> Tensor:
+        if x.numel() == 0:
+            return x.clone()
+        low, high = self._limits(x)
+        u = uniform(x, x.shape[1:], generator)
+        salted = torch.where(u < self.probability / 2, high, x)
+        return torch.where((u >= self.probability / 2) & (u < self.probability), low, salted)

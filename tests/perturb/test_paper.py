@@ -1,0 +1,39 @@
+"""The paper's perturbations do what their formulas say."""
+
+import math
+
+import torch
+from signals import close, seeded, signal
+
+from noisyrnn.perturb import Multiplicative, SaltAndPepper, White
+
+
+def test_white_has_the_stated_standard_deviation():
+    noise = White(sigma=0.3)(torch.full((100, 500, 2), 1.7, dtype=torch.float64), seeded(0)) - 1.7
+    assert close(noise, 0.0, 0.3)
+    assert close(noise**2, 0.09, 0.09 * math.sqrt(2))
+    assert close(noise[:, 1:] * noise[:, :-1], 0.0, 0.09)  # neighbours in time
+    assert close(noise[1:] * noise[:-1], 0.0, 0.09)  # neighbours in the batch
+    assert close(noise[..., 0] * noise[..., 1], 0.0, 0.09)
+
+
+def test_multiplicative_has_mean_one_and_the_stated_standard_deviation():
+    x = torch.full((100, 500, 2), -2.0, dtype=torch.float64)
+    factor = Multiplicative(sigma=0.4)(x, seeded(0)) / x
+    assert close(factor, 1.0, 0.4)
+    assert close((factor - 1) ** 2, 0.16, 0.16 * math.sqrt(2))
+
+
+def test_salt_and_pepper_go_half_to_each_extreme_of_the_data():
+    x = signal((100, 500, 1), 1)
+    spoilt = SaltAndPepper(probability=0.1)(x, seeded(0))
+    highest, lowest = spoilt == x.max(), spoilt == x.min()
+    share = math.sqrt(0.05 * 0.95)
+    assert close(highest.float(), 0.05, share)
+    assert close(lowest.float(), 0.05, share)
+    assert torch.equal(spoilt[~highest & ~lowest], x[~highest & ~lowest])
+
+
+def test_salt_and_pepper_use_the_range_that_is_given():
+    spoilt = SaltAndPepper(probability=1.0, low=-7, high=5)(signal((10, 50, 1), 1), seeded(0))
+    assert set(spoilt.unique().tolist()) == {-7.0, 5.0}
