@@ -46,7 +46,7 @@ void oscillator_backward(Common common, Array y0, Array z0, Array Wy, Array Wz, 
         p.g_z0 = checked<T>(g_z0, "g_z0", one);
         p.g_Wy = checked<T>(g_Wy, "g_Wy", square);
         p.g_Wz = checked<T>(g_Wz, "g_Wz", square);
-        check_backward(p.y, true, p.size);
+        check_backward(p.y, true, p.size, true);
         check_backward(p.z, false, p.size);
         carry_out(kernels<T>(common.plain).oscillator_backward, p, common);
     });

@@ -91,8 +91,9 @@ Record<T> record_of(const Common& common, const Kept& kept, const Size& s) {
 
 // Without states and activations, or checkpoints, there is nothing to go back through.
 template <class T>
-void check_backward(const Record<T>& record, bool activations, const Size& s) {
-    const bool whole = record.states != nullptr && (record.activations != nullptr || !activations);
+void check_backward(const Record<T>& record, bool activations, const Size& s, bool rebuilt = false) {
+    const bool states = record.states != nullptr || (rebuilt && record.last != nullptr);
+    const bool whole = states && (record.activations != nullptr || !activations);
     if (s.steps > 0 && s.batch > 0 && !(record.chunk > 0 ? record.checkpoints != nullptr : whole))
         refuse("A backward pass needs the states and activations of the forward pass, or its checkpoints.");
 }

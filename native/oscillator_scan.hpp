@@ -184,12 +184,14 @@ public:
                 at = {segment, segment + chunk_ * between, segment + 2 * chunk_ * between};
                 this->advance(slice, from, to, start, at, between, worker);
             } else {
-                at = {at.y + offset, at.z + offset, at.activations + offset};
+                at = {at.y != nullptr ? at.y + offset : nullptr, at.z + offset, at.activations + offset};
+                if (at.y == nullptr) copy(segment, p_.y.last + offset, rows * n_);
             }
             for (std::int64_t t = to - 1; t >= from; --t) {
                 const std::int64_t before = (t - from - 1) * between;
+                if (at.y == nullptr) step_back(slice, t, at.z + (t - from) * between, segment);
                 const typename Scan::State h =
-                    t == from ? start : typename Scan::State{at.y + before, at.z + before};
+                    t == from ? start : typename Scan::State{at.y != nullptr ? at.y + before : segment, at.z + before};
                 back(slice, t, h, at.activations + (t - from) * between, t > from + 1 ? between : 0, after, gy, gz,
                      outer, worker);
                 for (std::int64_t r = 0; r < rows; ++r)
@@ -219,7 +221,16 @@ public:
     }
 
 private:
-    std::int64_t local_size() const { return most_rows_ * (2 * width_ + 3 * chunk_ * n_); }
+    // Gradients of both states (padded rows), then a recomputed segment of y, z and activations, or y alone.
+    std::int64_t local_size() const { return most_rows_ * (2 * width_ + (chunk_ > 0 ? 3 * chunk_ : 1) * n_); }
+
+    // y before step t from y and z after it, where y was not kept: y' = y + dt z' read backwards.
+    void step_back(const Slice& slice, std::int64_t t, const T* z, T* y) const {
+        const T* dt = this->unit_.data() + 3 * width_;
+        for (std::int64_t r = 0; r < slice.rows; ++r)
+            for (std::int64_t j = 0; j < n_ && !p_.y.held(slice.first + r, t); ++j)
+                y[r * n_ + j] -= dt[j] * z[r * n_ + j];
+    }
 
     // Adds the gradients that come from the step `later` to `count` blocks.
     void complete(std::int64_t b, std::int64_t count, const T* later, T* gy, T* gz, const OuterSum<T>& outer,
@@ -244,7 +255,8 @@ private:
             const T* unit = this->unit_.data() + b * block;
             for (std::int64_t r = 0; r < rows; ++r) {
                 if (between > 0)
-                    for (const T* read : {kept, h.y, h.z}) expect<false>(read - between + r * n_ + b * block);
+                    for (const T* read : {kept, h.z, p_.y.states != nullptr ? h.y : h.z})
+                        expect<false>(read - between + r * n_ + b * block);
                 const bool hold = p_.y.held(slice.first + r, t);
                 T* row = outer.g() + r * outer.g_row();
 #pragma GCC unroll 8

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -22,7 +24,7 @@ sizes = pytest.mark.parametrize(
 )
 
 
-def close(found: Tensor | None, expected: Tensor | None, name: str = "") -> None:
+def assert_close(found: Tensor | None, expected: Tensor | None, name: str = "") -> None:
     """Equal relative to the largest number, which is what a sum of many terms can promise."""
     assert (found is None) == (expected is None), name
     if found is None or expected is None:
@@ -123,15 +125,15 @@ def modrelu_loop(
     return torch.stack(states) if states else h0.new_empty((0, *h0.shape))
 
 
-def leaves(*tensors: Tensor | None) -> list[Tensor | None]:
+def leaves(*tensors: Tensor | None) -> list[Any]:
     return [None if t is None else t.requires_grad_() for t in tensors]
 
 
-def same(found: list[Tensor | None], expected: list[Tensor], tensors: list[Tensor | None]) -> None:
+def assert_same(found: list[Tensor | None], expected: list[Tensor], tensors: list[Tensor | None]) -> None:
     """Values, and the gradients of a random weighting of all of them."""
     pairs = [(f, e) for f, e in zip(found, expected, strict=True) if f is not None]
     for i, (f, e) in enumerate(pairs):
-        close(f, e, f"output {i}")
+        assert_close(f, e, f"output {i}")
     live = [t for t in tensors if t is not None]
     results = []
     for side in (0, 1):
@@ -140,4 +142,4 @@ def same(found: list[Tensor | None], expected: list[Tensor], tensors: list[Tenso
         results.append(torch.autograd.grad(loss, live, allow_unused=True, retain_graph=True))
     for i, (ours, theirs) in enumerate(zip(*results, strict=True)):
         zero = torch.zeros_like(live[i])
-        close(zero if ours is None else ours, zero if theirs is None else theirs, f"gradient {i}")
+        assert_close(zero if ours is None else ours, zero if theirs is None else theirs, f"gradient {i}")

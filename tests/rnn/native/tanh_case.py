@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 import torch
-from loops import KEY, close, numbers, tanh_loop
+from loops import KEY, assert_close, numbers, tanh_loop
 from torch import Tensor
 
 from noisyrnn.rnn import native
 from noisyrnn.rnn.native import Convention
 
-ITO = {"convention": Convention.ITO, "additive": 0.3, "multiplicative": 0.2, "key": KEY}
-ITO_ADDITIVE = {"convention": Convention.ITO, "additive": 0.3, "key": KEY}
-RELEASED = {"convention": Convention.RELEASED, "additive": 0.1, "multiplicative": 0.3, "key": KEY}
-RELEASED_ADDITIVE = {"convention": Convention.RELEASED, "additive": 0.1, "key": KEY}
+ITO: dict[str, Any] = {"convention": Convention.ITO, "additive": 0.3, "multiplicative": 0.2, "key": KEY}
+ITO_ADDITIVE: dict[str, Any] = {"convention": Convention.ITO, "additive": 0.3, "key": KEY}
+RELEASED: dict[str, Any] = {"convention": Convention.RELEASED, "additive": 0.1, "multiplicative": 0.3, "key": KEY}
+RELEASED_ADDITIVE: dict[str, Any] = {"convention": Convention.RELEASED, "additive": 0.1, "key": KEY}
 NOISES = {
     "none": {},
     "ito": ITO,
@@ -43,7 +43,7 @@ class Case:
     ) -> None:
         scale = 0.7 / units**0.5
         shape = {"scalar": (), "unit": (units,), "step": (steps, 1, 1), "sample": (steps, batch, 1)}[dt]
-        self.tensors: dict[str, Tensor | None] = {
+        self.tensors: dict[str, Any] = {
             "sequence": numbers((steps, batch, units if inputs is None else inputs), 0, dtype),
             "h0": numbers((batch, units), 1, dtype),
             "A": numbers((units, units), 2, dtype, scale) if linear and not gated else None,
@@ -62,27 +62,27 @@ class Case:
     def scan(self, **settings: Any) -> native.Scan:
         gate = self.tensors["gate"]
         rest = [self.tensors[name] for name in ("sequence", "h0", "A", "W", "U", "b", "dt")]
-        return native.tanh_scan(*rest, gate=gate, **settings)  # type: ignore[arg-type]
+        return native.tanh_scan(*rest, gate=gate, **settings)
 
     def gradients(self, loss: Tensor) -> dict[str, Tensor]:
         live = {name: t for name, t in self.tensors.items() if t is not None}
         found = torch.autograd.grad(loss, list(live.values()), allow_unused=True)
         return {name: torch.zeros_like(t) if g is None else g for (name, t), g in zip(live.items(), found, strict=True)}
 
-    def compare(self, **settings: Any) -> None:
+    def assert_equals_the_loop(self, **settings: Any) -> None:
         noise = {k: v for k, v in settings.items() if k not in ("chunk", "states", "reference")}
-        expected = tanh_loop(**self.tensors, **noise)  # type: ignore[arg-type]
+        expected = tanh_loop(**self.tensors, **noise)
         last = expected[-1] if len(expected) else self.tensors["h0"]
         assert last is not None
         found = self.scan(**settings)
-        close(found.last, last, "last")
+        assert_close(found.last, last, "last")
         loss, wanted = (found.last * self.last_weights).sum(), (last * self.last_weights).sum()
         if found.states is not None:
-            close(found.states, expected, "states")
+            assert_close(found.states, expected, "states")
             loss, wanted = (
                 loss + (found.states * self.weights).sum(),
                 wanted + (expected * self.weights).sum(),
             )
         ours, theirs = self.gradients(loss), self.gradients(wanted)
         for name in ours:
-            close(ours[name], theirs[name], f"gradient of {name}")
+            assert_close(ours[name], theirs[name], f"gradient of {name}")

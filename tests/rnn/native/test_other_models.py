@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from loops import cornn_loop, dtypes, leaves, modrelu_loop, needs_kernel, numbers, same, sizes
+from loops import assert_close, assert_same, cornn_loop, dtypes, leaves, modrelu_loop, needs_kernel, numbers, sizes
 
 from noisyrnn.rnn import native
 
@@ -33,13 +33,26 @@ def test_cornn_equals_the_loop(
     unit = {"dt": 0.1, "gamma": 0.5 + numbers((units,), 7, dtype).abs(), "eps": 2.0}
     for lengths in (None, torch.arange(batch) % (steps + 1)):
         settings: dict[str, Any] = {"implicit": implicit, "lengths": lengths, **unit}
-        y, z = cornn_loop(*tensors, **settings)  # type: ignore[arg-type]
+        y, z = cornn_loop(*tensors, **settings)
         last = [s[-1] if steps else h for s, h in ((y, tensors[1]), (z, tensors[2]))]
-        found = native.cornn_scan(*tensors, **settings)  # type: ignore[arg-type]
-        same(list(found), [y, z, *last], tensors)  # type: ignore[list-item]
-        cut = native.cornn_scan(*tensors, chunk=2, states=False, **settings)  # type: ignore[arg-type]
-        assert torch.equal(cut.last_y, found.last_y)
-        same(list(cut), [y, z, *last], tensors)  # type: ignore[list-item]
+        found = native.cornn_scan(*tensors, **settings)
+        assert_same(list(found), [y, z, *last], tensors)
+        for chunk in (None, 2):
+            cut = native.cornn_scan(*tensors, chunk=chunk, states=False, **settings)
+            assert torch.equal(cut.last_y, found.last_y)
+            assert_same(list(cut), [y, z, *last], tensors)
+
+
+def test_cornn_finds_its_positions_again_after_many_steps() -> None:
+    """Training keeps two numbers a step: positions come from velocities, read backwards, to rounding."""
+    sequence, W = numbers((784, 3, 1), 0, torch.float32), numbers((2, 33, 33), 1, torch.float32, 0.1)
+    tensors = leaves(sequence, torch.zeros(3, 33), torch.zeros(3, 33), *W, numbers((33, 1), 2, torch.float32), None)
+    live, found = [t for t in tensors if t is not None], []
+    for states in (True, False):
+        scan = native.cornn_scan(*tensors, dt=0.05, gamma=2.7, eps=4.7, states=states)
+        found.append(torch.autograd.grad(scan.last_y.square().sum(), live))
+    for kept, rebuilt in zip(*found, strict=True):
+        assert_close(rebuilt, kept)
 
 
 @dtypes
@@ -54,13 +67,13 @@ def test_exprnn_equals_the_loop(dtype: torch.dtype, steps: int, batch: int, unit
         None if inputs is None else numbers((units, inputs), 4, dtype),
     )
     for lengths in (None, torch.arange(batch) % (steps + 1)):
-        states = modrelu_loop(*tensors, lengths=lengths)  # type: ignore[arg-type]
+        states = modrelu_loop(*tensors, lengths=lengths)
         last = states[-1] if steps else tensors[1]
-        found = native.exprnn_scan(*tensors, lengths=lengths)  # type: ignore[arg-type]
-        same(list(found), [states, last], tensors)  # type: ignore[list-item]
-        cut = native.exprnn_scan(*tensors, chunk=2, states=False, lengths=lengths)  # type: ignore[arg-type]
+        found = native.exprnn_scan(*tensors, lengths=lengths)
+        assert_same(list(found), [states, last], tensors)
+        cut = native.exprnn_scan(*tensors, chunk=2, states=False, lengths=lengths)
         assert torch.equal(cut.last, found.last)
-        same(list(cut), [states, last], tensors)  # type: ignore[list-item]
+        assert_same(list(cut), [states, last], tensors)
 
 
 def test_modrelu_at_zero_has_no_value_and_no_gradient() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from loops import close, cornn_loop, modrelu_loop, needs_kernel, numbers, tanh_loop
+from loops import assert_close, cornn_loop, modrelu_loop, needs_kernel, numbers, tanh_loop
 from tanh_case import ITO, Case
 from torch import Tensor
 
@@ -19,7 +19,7 @@ def test_second_derivatives_by_the_reference() -> None:
     case = Case(4, 3, 5, dt="unit")
 
     def reference(*tensors: Tensor) -> Tensor:
-        return tanh_loop(*tensors, **ITO)  # type: ignore[arg-type]
+        return tanh_loop(*tensors, **ITO)
 
     def curvature(last: Tensor) -> Tensor:
         x, W = case.tensors["sequence"], case.tensors["W"]
@@ -28,8 +28,8 @@ def test_second_derivatives_by_the_reference() -> None:
         (g,) = torch.autograd.grad(last.square().sum(), x, create_graph=True)
         return torch.autograd.grad(g.square().sum(), W)[0]
 
-    expected = curvature(tanh_loop(**case.tensors, **ITO)[-1])  # type: ignore[arg-type]
-    close(curvature(case.scan(reference=reference, **ITO).last), expected)
+    expected = curvature(tanh_loop(**case.tensors, **ITO)[-1])
+    assert_close(curvature(case.scan(reference=reference, **ITO).last), expected)
     with pytest.raises(RuntimeError, match="second derivatives"):
         curvature(case.scan(**ITO).last)
 
@@ -45,13 +45,13 @@ def test_second_derivatives_of_the_other_models() -> None:
         (g,) = torch.autograd.grad(last.pow(3).sum(), x, create_graph=True)
         return torch.autograd.grad(g.square().sum(), W)[0]
 
-    close(
+    assert_close(
         curvature(
             native.cornn_scan(x, h, h, W, W, None, None, reference=lambda *t: cornn_loop(*t, **unit), **unit).last_y
         ),
         curvature(cornn_loop(x, h, h, W, W, None, None, **unit)[0][-1]),
     )
-    close(
+    assert_close(
         curvature(native.exprnn_scan(x, h, W, bias, None, reference=modrelu_loop).last),
         curvature(modrelu_loop(x, h, W, bias, None)[-1]),
     )

@@ -30,7 +30,7 @@ pytestmark = needs_kernel
     ],
 )
 def test_tanh_equals_the_loop(noise: dict[str, Any], dtype: torch.dtype, steps: int, batch: int, units: int) -> None:
-    Case(steps, batch, units, dtype=dtype).compare(**noise)
+    Case(steps, batch, units, dtype=dtype).assert_equals_the_loop(**noise)
 
 
 @noises
@@ -38,7 +38,7 @@ def test_tanh_equals_the_loop(noise: dict[str, Any], dtype: torch.dtype, steps: 
 @pytest.mark.parametrize("dt", ["scalar", "unit", "step", "sample"])
 @pytest.mark.parametrize("inputs", [None, 3, 11])
 def test_tanh_options(noise: dict[str, Any], linear: bool, dt: str, inputs: int | None) -> None:
-    Case(6, 5, 19, inputs, linear=linear, dt=dt).compare(**noise)
+    Case(6, 5, 19, inputs, linear=linear, dt=dt).assert_equals_the_loop(**noise)
 
 
 @dtypes
@@ -46,14 +46,14 @@ def test_tanh_options(noise: dict[str, Any], linear: bool, dt: str, inputs: int 
 @pytest.mark.parametrize("inputs", [None, 2])
 @pytest.mark.parametrize("batch", [1, 33])
 def test_gate(dt: str, dtype: torch.dtype, inputs: int | None, batch: int) -> None:
-    Case(6, batch, 19, inputs, dt=dt, gated=True, dtype=dtype).compare(lengths=torch.arange(batch) % 7)
+    Case(6, batch, 19, inputs, dt=dt, gated=True, dtype=dtype).assert_equals_the_loop(lengths=torch.arange(batch) % 7)
 
 
 @noises
 @pytest.mark.parametrize("dt", ["unit", "sample"])
 def test_states_are_held_after_their_length(noise: dict[str, Any], dt: str) -> None:
     case = Case(7, 9, 19, 2, dt=dt)
-    case.compare(lengths=torch.tensor([7, 0, 3, 1, 7, 6, 2, 5, 4]), **noise)
+    case.assert_equals_the_loop(lengths=torch.tensor([7, 0, 3, 1, 7, 6, 2, 5, 4]), **noise)
 
 
 def test_inputs_after_the_length_do_not_matter_even_if_not_finite() -> None:
@@ -73,7 +73,7 @@ def test_inputs_after_the_length_do_not_matter_even_if_not_finite() -> None:
 @pytest.mark.parametrize("states", [True, False])
 def test_chunks_change_nothing(noise: dict[str, Any], chunk: int, states: bool) -> None:
     case = Case(11, 5, 19, dt="unit")
-    case.compare(chunk=chunk, states=states, lengths=torch.tensor([11, 3, 4, 0, 9]), **noise)
+    case.assert_equals_the_loop(chunk=chunk, states=states, lengths=torch.tensor([11, 3, 4, 0, 9]), **noise)
     whole, cut = case.scan(**noise), case.scan(chunk=chunk, states=states, **noise)
     assert torch.equal(whole.last, cut.last)
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from noisyrnn.rnn.native.arguments import check, constant, drive
 from noisyrnn.rnn.native.sequence import Problem, Recurrence, Reference, scanned
 
-_OSCILLATOR = Recurrence("oscillator", ("sequence", "y0", "z0", "Wy", "Wz", "U", "b"), records=("y", "z"))
+_OSCILLATOR = Recurrence("oscillator", ("sequence", "y0", "z0", "Wy", "Wz", "U", "b"), records=("y", "z"), rebuilt=True)
 
 
 class OscillatorScan(NamedTuple):

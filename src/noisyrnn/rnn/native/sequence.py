@@ -24,12 +24,16 @@ class Scan(NamedTuple):
 
 
 class Recurrence(NamedTuple):
-    """How the kernel names a recurrence, its tensors (the sequence first, then the initial states) and its records."""
+    """How the kernel names a recurrence, its tensors (the sequence first, then the initial states) and its records.
+
+    With ``rebuilt`` the backward pass finds the first record's states again from its last one and the other records.
+    """
 
     name: str
     tensors: tuple[str, ...]
     records: tuple[str, ...] = ("kept",)
     activations: bool = True
+    rebuilt: bool = False
 
     def named(self, tensors: Sequence[Tensor | None], *, driven: bool) -> tuple[dict[str, Any], dict[str, Any]]:
         """Tensors of the input, and the others; a sequence is a drive, or an input x of U."""
@@ -88,14 +92,15 @@ def _forward(problem: Problem, tensors: Sequence[Any], *, keep: bool) -> tuple[A
     steps, (shape, dtype) = len(tensors[0]), (initial[0].shape, initial[0].dtype)
     whole = keep and not problem.chunk
     marks = -(-steps // problem.chunk) if keep and problem.chunk else None
-    states = [empty((steps, *shape), dtype) if problem.states or whole else None for _ in initial]
+    kept = [whole and not (recurrence.rebuilt and i == 0) for i in range(len(initial))]
+    states = [empty((steps, *shape), dtype) if problem.states or needed else None for needed in kept]
     points = [None if marks is None else empty((marks, *shape), dtype) for _ in initial]
     activations = empty((steps, *shape), dtype) if whole and recurrence.activations else None
     last = [torch.empty_like(h) for h in initial]
     records = [{"states": s, "checkpoints": c, "last": h} for s, c, h in zip(states, points, last, strict=True)]
     _call("forward", problem, plain, records, activations)
     shown = states if problem.states else [None] * len(states)
-    return (*shown, *last), [*states, *points, activations]
+    return (*shown, *last), [*states, *points, last[0] if whole and recurrence.rebuilt else None, activations]
 
 
 def _backward(
@@ -108,13 +113,14 @@ def _backward(
     """The gradients that are needed, by the kernel."""
     plain = [_plain(t) for t in inputs]
     found = [empty(t.shape, t.dtype) if wanted else None for t, wanted in zip(plain, need, strict=True)]
-    *states, activations = kept
+    *states, end, activations = kept
     count = len(problem.recurrence.records)
     whole, last = gradients[:count], gradients[count:]
     records = [
         {"states": s, "checkpoints": c, "g_states": _plain(g), "g_last": _plain(g_last)}
         for s, c, g, g_last in zip(states[:count], states[count:], whole, last, strict=True)
     ]
+    records[0]["last"] = end
     g_input, g_others = problem.recurrence.named(found, driven=_driven(problem, plain))
     wanted = {f"g_{name}": g for name, g in g_others.items()}
     _call("backward", problem, plain, records, activations, gradients=module().InputGradients(**g_input), **wanted)
