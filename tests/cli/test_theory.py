@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch import nn
 
 from noisyrnn.checkpoint import Checkpoint, Record, save
 from noisyrnn.cli import main
 from noisyrnn.cli.theory import theory
 from noisyrnn.data import Digits, Reading, load
 from noisyrnn.models import Classic, Convention, Lipschitz, Noisy
+from noisyrnn.rnn import Route, chosen
+from noisyrnn.theory import Hessian
 from noisyrnn.theory.oracles import gbm_exponent
 from noisyrnn.train import Train, fit, fresh
 
@@ -172,6 +176,20 @@ def test_figure_3_side_by_side(told: Command, models: dict[str, Path], tmp_path:
         assert row["λ1"] >= row["λ2"] >= row["λ5"]
         assert row["least seen"] <= row["λ1"]
     assert "lipschitz: trace" in picture.read_text()
+
+
+def test_curvature_takes_the_plain_loop_by_itself() -> None:
+    # The command leaves the choice to the operator: second derivatives of the other routes are ten times as slow.
+    routes = []
+
+    def loss(network: nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        routes.append(chosen())
+        return (network(x) - y).square().mean()
+
+    H = Hessian(nn.Linear(2, 1), torch.ones(3, 2), torch.zeros(3, 1), loss=loss)
+    H.product(torch.ones(H.size))
+    assert routes == [Route.SCAN]
+    assert chosen() is Route.AUTO
 
 
 def test_the_program_has_the_group() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 def listing(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False) -> None:
@@ -13,23 +16,18 @@ def listing(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")
 
     Example: noisyrnn list
     """
-    from typing import get_args
-
     from noisyrnn import attack, perturb
     from noisyrnn.data import available
     from noisyrnn.experiments import EXPERIMENTS
     from noisyrnn.models import Model
     from noisyrnn.rnn import native
 
-    models = {setting.model_fields["kind"].default: _first(setting) for setting in get_args(get_args(Model)[0])}
-    faults = {_kind(setting): _first(setting) for setting in get_args(get_args(perturb.Perturbation)[0])}
-    attacks = {_kind(setting): _first(setting) for setting in get_args(get_args(attack.Attack)[0])}
     sets = [entry.name for entry in available() if not entry.name.startswith("ucr:")]
     found = {
-        "models": models,
+        "models": _kinds(Model),
         "experiments": {name: experiment.claim for name, experiment in EXPERIMENTS.items()},
-        "perturbations": faults,
-        "attacks": attacks,
+        "perturbations": _kinds(perturb.Perturbation),
+        "attacks": _kinds(attack.Attack),
         "data sets": dict.fromkeys(sets, "") | {"ucr:NAME": "more by `noisyrnn data list`"},
     }
     if as_json:
@@ -43,11 +41,13 @@ def listing(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")
     typer.echo(native.status())
 
 
-def _kind(setting: type) -> str:
-    return str(setting.model_fields["kind"].default)  # type: ignore[attr-defined]
+def _kinds(union: object) -> dict[str, str]:
+    """What each setting of an annotated union is called, and what it is."""
+    settings: tuple[type[BaseModel], ...] = get_args(get_args(union)[0])
+    return {str(setting.model_fields["kind"].default): _first(setting) for setting in settings}
 
 
-def _first(setting: type) -> str:
+def _first(setting: type[BaseModel]) -> str:
     """The first line of a setting's own explanation."""
     text = (setting.__doc__ or "").strip().splitlines()[0]
     return text.replace(":class:", "").replace("`", "").rstrip(".")

@@ -54,11 +54,12 @@ class Digits(DataSetting):
         if digest != SHA256:
             raise DataError(f"scikit-learn {version('scikit-learn')} brings other digits: install a tested version.")
         y = held.target.astype(np.int64)
+        train, validation, test = stratified(y, _SIZES, self.split_seed)
         source = f"scikit-learn {version('scikit-learn')}"
         return divided(
             sequence(images, self.reading),
             y,
-            stratified(y, _SIZES, self.split_seed),  # type: ignore[arg-type]
+            (train, validation, test),
             classes=[str(digit) for digit in range(10)],
             rule="stratified",
             seed=self.split_seed,

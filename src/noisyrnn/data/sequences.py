@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +76,7 @@ def classes(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     return tuple(names), np.array([index[label] for label in labels], dtype=np.int64)
 
 
-def number(cell: object, *, file: str, where: str) -> float:
+def number(cell: Any, *, file: str, where: str) -> float:
     """The cell as a number; an empty cell, ``?`` or None is missing, NaN.
 
     >>> number(" 1.5 ", file="own.csv", where="line 2"), number("?", file="own.csv", where="line 2")
@@ -84,7 +85,7 @@ def number(cell: object, *, file: str, where: str) -> float:
     if cell is None or (isinstance(cell, str) and cell.strip() in {"", "?"}):
         return math.nan
     try:
-        return float(cell)  # type: ignore[arg-type]
+        return float(cell)
     except (TypeError, ValueError):
         raise DataError(
             f"{file}, {where}: {str(cell)[:40]!r} is not a number: correct it, or name the label column."

@@ -1,6 +1,5 @@
 """Names as a reader sees them: models, measures, strengths, numbers."""
 
-# ruff: noqa: RUF001 (Greek letters and the minus sign are meant)
 from __future__ import annotations
 
 import re

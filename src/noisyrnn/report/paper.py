@@ -1,6 +1,5 @@
 """What the paper prints, as a report shows it: tables 1, 2, 3 and 5 with captions, and the tasks they are about."""
 
-# ruff: noqa: RUF001 (Greek letters and the minus sign are meant)
 from __future__ import annotations
 
 from dataclasses import dataclass, replace

@@ -12,6 +12,7 @@ For any other drift the same quantities come from automatic differentiation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -169,7 +170,7 @@ def transitions(network: Network, x: Sequence) -> Float[Tensor, "batch time unit
     return torch.stack(products[::-1], dim=1)
 
 
-def _batched(derivative, *states: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
+def _batched(derivative: Callable[..., Tensor], *states: Tensor) -> Tensor:
     """vmap over all leading axes of the states."""
     shape = states[0].shape[:-1]
     flat = [state.expand(*shape, state.shape[-1]).reshape(-1, state.shape[-1]) for state in states]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from noisyrnn.theory import Network
+    from noisyrnn.theory.generalisation import Generalisation
 
 _PROBLEMS = ("pinned", "two-classes", "random")
 
@@ -46,7 +48,7 @@ def generalisation(
 
     remarks = []
     if problem == "pinned":
-        setting = {"margin": 0.1, "dimension": dimension or 2, "complexity": 1.0, "classes": 10, "samples": 60000}
+        margin, k, complexity, classes, total = 0.1, dimension or 2, 1.0, 10, 60000
         dependent, name = False, "the pinned example"
     else:
         if problem is not None:
@@ -56,7 +58,7 @@ def generalisation(
             found = saved(model, data)
             name, network, total = found.name, _certifiable(found.network), len(found.splits.train)
             x, y = samples(found.splits.train, count)
-        least, left_out = _least_margin(network, x, y, correct)
+        margin, left_out = _least_margin(network, x, y, correct)
         if left_out:
             remarks.append(
                 f"{left_out} of {len(x)} samples are misclassified and were left out: the bound's hypothesis fails, "
@@ -64,22 +66,27 @@ def generalisation(
             )
         k = _rank(x) if dimension is None else dimension
         largest = float(x.double().flatten(1).norm(dim=1).max())
-        setting = {
-            "margin": least, "dimension": k, "complexity": subspace_complexity(largest, dimension=k),
-            "classes": 1 if network.V is None else len(network.V), "samples": total,
-        }  # fmt: skip
+        complexity, classes = subspace_complexity(largest, dimension=k), 1 if network.V is None else len(network.V)
         dependent = True
         if len(x) < total:
             remarks.append(f"The least margin is that of {len(x)} of {total} training samples.")
-    bound = generalisation_bound(**setting, delta=delta, data_dependent=dependent)  # type: ignore[arg-type]
+
+    def bound_from(samples: int) -> Generalisation:
+        return generalisation_bound(
+            margin=margin, dimension=k, complexity=complexity, classes=classes, samples=samples,
+            delta=delta, data_dependent=dependent,
+        )  # fmt: skip
+
+    bound = bound_from(total)
     facts: dict[str, Cell] = {
-        **setting, "margin used": bound.margin, "cells K": bound.cells, "bound": bound.bound,
+        "margin": margin, "dimension": k, "complexity": complexity, "classes": classes, "samples": total,
+        "margin used": bound.margin, "cells K": bound.cells, "bound": bound.bound,
         "bound as printed": bound.as_printed, "vacuous": bound.vacuous,
     }  # fmt: skip
     remarks += ["It assumes that", *(f"- {assumption}" for assumption in bound.assumptions)]
     Answer(
         title=f"Generalisation bound for {name}", facts=facts, remarks=remarks,
-        figure=lambda: _figure(setting, delta, dependent, name),
+        figure=lambda: _figure(bound_from, total, f"Margin {margin:.3g} in {k} dimensions: {name}"),
     ).give(out=out, as_json=as_json)  # fmt: skip
 
 
@@ -112,26 +119,18 @@ def _rank(x: Tensor) -> int:
     return int(torch.linalg.matrix_rank(x.double().flatten(1)))
 
 
-def _figure(setting: dict[str, float], delta: float, dependent: bool, name: str) -> Figure:
+def _figure(bound_from: Callable[[int], Generalisation], samples: int, title: str) -> Figure:
     from matplotlib.figure import Figure
 
-    from noisyrnn.theory import generalisation_bound
-
-    numbers = [float(setting["samples"]) * 10 ** (step / 8) for step in range(-16, 33)]
-    bounds = [
-        generalisation_bound(**{**setting, "samples": max(1, round(n))}, delta=delta, data_dependent=dependent)  # type: ignore[arg-type]
-        for n in numbers
-    ]
+    numbers = [samples * 10 ** (step / 8) for step in range(-16, 33)]
+    bounds = [bound_from(max(1, round(n))) for n in numbers]
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.subplots()
     axes.plot(numbers, [bound.bound for bound in bounds], linewidth=1.5, label="one root")
     axes.plot(numbers, [bound.as_printed for bound in bounds], "--", linewidth=1.5, label="as printed, two roots")
     axes.axhline(1, color="grey", linewidth=1, label="vacuous from here up")
-    axes.axvline(setting["samples"], color="grey", linestyle=":", linewidth=1, label="samples at hand")
-    axes.set(
-        xscale="log", yscale="log", xlabel="training samples", ylabel="generalisation error, at most",
-        title=f"Margin {setting['margin']:.3g} in {setting['dimension']} dimensions: {name}",
-    )  # fmt: skip
+    axes.axvline(samples, color="grey", linestyle=":", linewidth=1, label="samples at hand")
+    axes.set(xscale="log", yscale="log", xlabel="training samples", ylabel="generalisation error, at most", title=title)
     axes.grid(alpha=0.3, linewidth=0.5)
     axes.legend(frameon=False, fontsize="small")
     return figure

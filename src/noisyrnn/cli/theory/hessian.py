@@ -41,31 +41,28 @@ def hessian(
     """
     checked(out)
     chosen(models, problem, _PROBLEMS)
-    from noisyrnn.rnn.fused import Route, routed
     from noisyrnn.theory import spectral_density, top_eigenpairs, xtrace
     from noisyrnn.theory.landscape import landscape
 
     operators = {"least squares": _least_squares()} if problem else _operators(models or [], data, count)
     rows: list[dict[str, Cell]] = []
     densities, surfaces = {}, {}
-    # Second derivatives of the plain loop are ten times as fast as those of hand-written backward passes.
-    with routed(Route.SCAN):
-        for name, H in operators.items():
-            pairs = top_eigenpairs(H, min(top, H.size), seed=seed)
-            trace = xtrace(H, min(probes, H.size), seed=seed)
-            densities[name] = spectral_density(H, steps=lanczos, seed=seed)
-            surfaces[name] = landscape(H, directions=pairs.vectors[:, :2], radius=radius, points=points)
-            rows.append(
-                {
-                    "network": name,
-                    "loss": float(surfaces[name].loss[points // 2, points // 2]) if points % 2 else None,
-                    "parameters": H.size,
-                    "trace": trace.value,
-                    "standard error": trace.standard_error,
-                    **{f"λ{i}": float(value) for i, value in enumerate(pairs.values, start=1)},
-                    "least seen": float(densities[name].nodes.min()),
-                }
-            )
+    for name, H in operators.items():
+        pairs = top_eigenpairs(H, min(top, H.size), seed=seed)
+        trace = xtrace(H, min(probes, H.size), seed=seed)
+        densities[name] = spectral_density(H, steps=lanczos, seed=seed)
+        surfaces[name] = landscape(H, directions=pairs.vectors[:, :2], radius=radius, points=points)
+        rows.append(
+            {
+                "network": name,
+                "loss": float(surfaces[name].loss[points // 2, points // 2]) if points % 2 else None,
+                "parameters": H.size,
+                "trace": trace.value,
+                "standard error": trace.standard_error,
+                **{f"λ{i}": float(value) for i, value in enumerate(pairs.values, start=1)},
+                "least seen": float(densities[name].nodes.min()),
+            }
+        )
     remarks = [
         "Of the mean cross entropy over training samples, with the noise off; the trace is by XTrace, the least "
         "eigenvalue seen is the smallest Lanczos node."
