@@ -31,7 +31,7 @@ public:
                     if (p_.gaussian)
                         gaussian<T>(words, rows, numbers);
                     else
-                        uniform<T>(words, rows, numbers);
+                        uniform<T>(words, rows, T(0), T(1), numbers);
                     const std::int64_t left = units - g * block, count = left < block ? left : block;
                     for (int r = 0; r < rows; ++r)
                         copy(out + r * units + g * block, numbers + r * block, count);

@@ -134,12 +134,23 @@ struct Halves {
 
 template <class T>
 NOISYRNN_INLINE Halves<T> halves(const std::uint64_t* words) {
+    using Words = typename Halves<T>::Words;
+#if defined(__AVX2__) && (defined(__clang__) || __GNUC__ >= 12)
+    if constexpr (noise_lanes<T> == 8) {
+        // Two instructions a half, which compilers do not find: within the halves of a register, then across them.
+        using Pairs = Vec<std::int64_t, 4>;
+        const Words a = load<Words>(words), b = load<Words>(words + 4);
+        const Pairs low = (Pairs)__builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14);
+        const Pairs high = (Pairs)__builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15);
+        return {(Words)__builtin_shufflevector(low, low, 0, 2, 1, 3),
+                (Words)__builtin_shufflevector(high, high, 0, 2, 1, 3)};
+    }
+#endif
     std::int32_t low[noise_lanes<T>], high[noise_lanes<T>];
     for (int i = 0; i < noise_lanes<T>; ++i) {
         low[i] = static_cast<std::int32_t>(words[i]);
         high[i] = static_cast<std::int32_t>(words[i] >> 32);
     }
-    using Words = typename Halves<T>::Words;
     return {load<Words>(low), load<Words>(high)};
 }
 
@@ -168,15 +179,16 @@ NOISYRNN_INLINE void gaussian(const std::uint64_t* words, int rows, T* out) {
         }
 }
 
-// [rows][8] words to [rows][16] uniform numbers in [0, 1).
+// [rows][8] words to [rows][16] numbers low + spread U, with U uniform in [0, 1).
 template <class T>
-NOISYRNN_INLINE void uniform(const std::uint64_t* words, int rows, T* out) {
+NOISYRNN_INLINE void uniform(const std::uint64_t* words, int rows, T low, T spread, T* out) {
     using V = NoiseVec<T>;
+    const T scale = spread * T(0x1p-24);
     for (int r = 0; r < rows; ++r)
         for (int i = 0; i < 8; i += noise_lanes<T>) {
             const Halves<T> h = halves<T>(words + 8 * r + i);
-            store(out + 16 * r + i, converted<V>((h.low >> 8) & 0xffffff) * T(0x1p-24));
-            store(out + 16 * r + 8 + i, converted<V>((h.high >> 8) & 0xffffff) * T(0x1p-24));
+            store(out + 16 * r + i, converted<V>((h.low >> 8) & 0xffffff) * scale + low);
+            store(out + 16 * r + 8 + i, converted<V>((h.high >> 8) & 0xffffff) * scale + low);
         }
 }
 

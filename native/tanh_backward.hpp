@@ -194,7 +194,7 @@ private:
         const std::int64_t* lengths = p_.record.lengths != nullptr ? p_.record.lengths + slice.first : nullptr;
         const T* times = p_.dt.time != nullptr ? &p_.dt.time[this->time_at(slice.first, t)] : nullptr;
         const std::int64_t between_times = p_.dt.sample_stride, first = t * p_.size.batch + slice.first;
-        const T s1 = p_.additive, s2 = p_.multiplicative, s0 = T(1) - s2;
+        const T s1 = p_.additive, s2 = p_.multiplicative;
         const T *d = this->step_.data() + b * block, *d_root = d + width_, *scale = scale_.data() + b * block;
         const T *xi = room.xi, *factor = room.factor, *gate = p_.gate;
         T *g_gate = p_.g_gate, *g_time = p_.dt.g_time, *unit_sums = p_.dt.g_unit != nullptr ? step_sums : nullptr;
@@ -241,7 +241,7 @@ private:
                     const V a = stored;
                     V p = splat<V>(dt), random{}, chance{};
                     if (multiplied) {
-                        chance = load<V>(factor + r * block + i) * s2 + s0;
+                        chance = load<V>(factor + r * block + i);
                         p = p * chance;
                     }
                     if constexpr (N == Noise::ito) {

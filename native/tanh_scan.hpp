@@ -63,7 +63,7 @@ protected:
         return most_rows_ * (blocks_at_once * 2 + 2) * block + 2 * most_rows_ * n_;
     }
     struct Scratch {
-        T *products, *xi, *factor, *turns;
+        T *products, *xi, *factor, *turns;  // factor of the drift, 1 - m + m U
         std::uint64_t* words;
     };
     Scratch scratch(int worker) const {
@@ -93,7 +93,9 @@ protected:
     NOISYRNN_INLINE void numbers(Laws laws, const Slice& slice, const std::uint64_t* words, const Scratch& room) const {
         const int rows = static_cast<int>(slice.rows);
         if (laws.gaussian) gaussian<T>(words, rows, room.xi);
-        if (laws.uniform) uniform<T>(words + (laws.gaussian ? 8 * rows : 0), rows, room.factor);
+        if (!laws.uniform) return;
+        uniform<T>(words + (laws.gaussian ? 8 * rows : 0), rows, T(1) - p_.multiplicative, p_.multiplicative,
+                   room.factor);
     }
 
     // A product of one block of units, with the noise of that block made on its side.
@@ -138,27 +140,31 @@ protected:
                         if (states != nullptr) expect<true>(next + stride + r * n_ + b * block);
                         if (kept != nullptr) expect<true>(kept + stride + r * n_ + b * block);
                     }
-                if ((b + 1) * block <= n_)
-                    update<N, Linear, Gated, true>(slice, t, b, cb, room, h, next, kept);
+                if ((b + 1) * block > n_)
+                    update<N, Linear, Gated, false, false>(slice, t, b, cb, room, h, next, kept);
+                else if (p_.record.lengths != nullptr || p_.dt.time != nullptr)
+                    update<N, Linear, Gated, true, false>(slice, t, b, cb, room, h, next, kept);
                 else
-                    update<N, Linear, Gated, false>(slice, t, b, cb, room, h, next, kept);
+                    update<N, Linear, Gated, true, true>(slice, t, b, cb, room, h, next, kept);
             }
             h = next;
         }
         return h;
     }
 
-    template <Noise N, bool Linear, bool Gated, bool Whole>
+    // The new state of sixteen units. `Whole`: all of them exist. `Even`: no sample is held or has steps of its own.
+    template <Noise N, bool Linear, bool Gated, bool Whole, bool Even>
     void update(const Slice& slice, std::int64_t t, std::int64_t b, T* c, const Scratch& room, const T* h, T* next,
                 T* kept) const {
         using V = Vec<T>;
         // Copies of members, which the compiler would have to read again after every store.
         const std::int64_t rows = slice.rows, first = t * p_.size.batch + slice.first, n = n_, width = width_;
-        const std::int64_t* lengths = p_.record.lengths != nullptr ? p_.record.lengths + slice.first : nullptr;
-        const T* times = p_.dt.time != nullptr ? &p_.dt.time[time_at(slice.first, t)] : nullptr;
+        const std::int64_t* lengths =
+            !Even && p_.record.lengths != nullptr ? p_.record.lengths + slice.first : nullptr;
+        const T* times = !Even && p_.dt.time != nullptr ? &p_.dt.time[time_at(slice.first, t)] : nullptr;
         const std::int64_t between_times = p_.dt.sample_stride;
         const T* gate = p_.gate;
-        const T s1 = p_.additive, s2 = p_.multiplicative, s0 = T(1) - s2;
+        const T s1 = p_.additive, s2 = p_.multiplicative;
         const T *d = step_.data() + b * block, *xi = room.xi, *factor = room.factor;
         const bool added = N == Noise::released && laws_.gaussian, multiplied = N == Noise::released && laws_.uniform;
         const auto u = drive_.units(slice, t, b);
@@ -170,9 +176,9 @@ protected:
                     store(z, tanh(load<V>(z) + u.at(r, l * lanes<T>)));
                 }
         for (std::int64_t r = 0; r < rows; ++r) {
-            const bool hold = lengths != nullptr && t >= lengths[r];
-            const T dt = times != nullptr ? times[r * between_times] : T(1);
-            const T dt_root = N != Noise::ito ? T(0) : times == nullptr ? T(1) : T(__builtin_sqrt(dt));
+            const bool hold = !Even && lengths != nullptr && t >= lengths[r];
+            const T dt = Even || times == nullptr ? T(1) : times[r * between_times];
+            const T dt_root = N != Noise::ito ? T(0) : Even || times == nullptr ? T(1) : T(__builtin_sqrt(dt));
 #pragma GCC unroll 8
             for (int l = 0; l < block / lanes<T>; ++l) {
                 const std::int64_t i = l * lanes<T>, j = b * block + i;
@@ -190,7 +196,7 @@ protected:
                     f = tanh(f + u.at(r, i)) * sigmoid(f + row_load(gate + (first + r) * n, j, n, whole));
                 if constexpr (Linear) f = f + load<V>(c + product_at<T>(rows, 0, r, l));
                 V size = load<V>(d + i) * dt;
-                if (multiplied) size = size * (load<V>(factor + r * block + i) * s2 + s0);
+                if (multiplied) size = size * load<V>(factor + r * block + i);
                 V moved = size * f + old;
                 if constexpr (N == Noise::ito) {
                     const V spread = load<V>(d + width + i) * dt_root;

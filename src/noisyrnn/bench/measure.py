@@ -48,6 +48,7 @@ class Measurement(Setting):
 
 
 BASE = Case()
+_AT_LEAST = 0.3  # seconds that each contender works in a turn
 QUICK = ["kernel", "eager", "plain loop", "jax.lax.scan", "torch.nn.RNN", "torch.nn.LSTM"]
 
 
@@ -101,13 +102,13 @@ def _case(
     for turn in range(rounds):
         for name, work in works.items():
             for kind, action in (("train", work.train), ("forward", work.forward)):
-                # A contender that takes many seconds is timed twice only: its ratio is clear anyway.
-                if action is None or ((name, kind) in slow and turn > 1):
+                # A contender that takes many seconds is timed once only: its ratio is clear anyway.
+                if action is None or (name, kind) in slow:
                     continue
                 progress(f"{case}: round {turn + 1} of {rounds}, {name}, {kind}")
                 seconds = _timed(action)
                 times[name, kind] = min(seconds, times.get((name, kind), math.inf))
-                if seconds > 3:
+                if seconds > 10:
                     slow.add((name, kind))
         rates.append(sgemm_rate(repeats=2))
     rate = max(rates)
@@ -124,10 +125,15 @@ _SAME_WORK = ("kernel", "eager", "plain loop", "jax.lax.scan")
 
 
 def _timed(action: Callable[[], Any]) -> float:
+    """Seconds of the fastest repetition: short work is repeated until it had the time in which long work is averaged."""
     gc.collect()
-    start = time.perf_counter()
-    action()
-    return time.perf_counter() - start
+    best, start = math.inf, time.perf_counter()
+    before = start
+    while before - start < _AT_LEAST:
+        action()
+        now = time.perf_counter()
+        best, before = min(best, now - before), now
+    return best
 
 
 def peak_memory(name: str, case: Case) -> int | None:

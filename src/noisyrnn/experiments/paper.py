@@ -122,12 +122,15 @@ def prescribed_on_ecg() -> dict[str, Recipe]:
 
 
 FOUND_ON_ECG: dict[str, dict[str, float]] = {
-    "antisymmetric": {"train.lr": 0.00319, "model.dt": 0.0234},
-    "cornn": {"train.lr": 0.00771, "model.dt": 0.185, "model.gamma": 1.15, "model.epsilon": 5.51},
-    "exprnn": {"train.lr": 0.000259},
-    "lstm": {"train.lr": 0.00358},
+    "cornn": {"train.lr": 0.00127, "model.dt": 0.107, "model.gamma": 3.76, "model.epsilon": 3.33},
+    "exprnn": {"train.lr": 0.00056},
+    "lstm": {"train.lr": 0.000654},
 }
-"""What the baseline search found best on validation samples; Lipschitz kept its prescription."""
+"""What the baseline search found best on validation samples, where that is not the prescription.
+
+The Lipschitz RNN takes part in the search for comparison only: the paper prescribes its settings for ECG, and with them
+it differs from the noisy RNN by the noise alone.
+"""
 
 
 def ecg_recipes() -> dict[str, Recipe]:
