@@ -125,7 +125,7 @@ _SAME_WORK = ("kernel", "eager", "plain loop", "jax.lax.scan")
 
 
 def _timed(action: Callable[[], Any]) -> float:
-    """Seconds of the fastest repetition: short work is repeated until it had the time in which long work is averaged."""
+    """Seconds of the fastest repetition; short work is repeated, so that a busy moment does not decide."""
     gc.collect()
     best, start = math.inf, time.perf_counter()
     before = start
