@@ -33,7 +33,7 @@ def test_figures_are_there() -> None:
     assert all((PAGES / name).read_text().startswith("<?xml") for name in shown)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_numbers_are_current_and_a_stale_one_is_found(tmp_path: Path) -> None:
     shutil.copytree(PAGES, tmp_path / "theory")
     page = tmp_path / "theory" / "README.md"
