@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from noisyrnn import __version__
 from noisyrnn.experiments.engines import Engine, Serial
@@ -85,9 +86,9 @@ def perform(task: Task, *, directory: Path, every: int | None = None, watch: Wat
     """One task: trained if it is not yet, measured where a row is missing; a ValueError becomes a failure."""
     began, key = time.perf_counter(), task.run.key
 
-    def result(**what: object) -> Result:
+    def result(**what: Any) -> Result:
         spent = time.perf_counter() - began
-        return Result(label=task.label, seed=task.run.seed, key=key, seconds=spent, **what)  # type: ignore[arg-type]
+        return Result(label=task.label, seed=task.run.seed, key=key, seconds=spent, **what)
 
     try:
         place = home(task.run, directory)
