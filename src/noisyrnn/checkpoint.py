@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,7 @@ from safetensors.torch import load as tensors_from
 from safetensors.torch import save as bytes_of
 from torch import Tensor, nn
 
+from noisyrnn.disk import replaced
 from noisyrnn.models import Model
 from noisyrnn.rnn import Classifier
 from noisyrnn.setting import Setting
@@ -155,18 +155,8 @@ def restore(network: nn.Module, checkpoint: Checkpoint, *, path: Path | None = N
 
 def write_whole(path: Path, content: bytes) -> None:
     """``content`` at ``path`` by an atomic rename; what was there before stays until the new file is on the disk."""
-    path = Path(path)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with beside.open("wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+        replaced(Path(path), content)
     except OSError as error:
         raise CheckpointError(
             f"{path} cannot be written ({error.strerror}): free space or choose another directory; "

@@ -22,6 +22,7 @@ from platformdirs import user_cache_path
 
 from noisyrnn.data.errors import DataError
 from noisyrnn.data.split import Provenance
+from noisyrnn.disk import replaced
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,23 +140,13 @@ def uncompressed(path: Path, member: str | None = None) -> bytes:
 def stored(file: File, source: Source) -> Path:
     """Path in the cache, after an atomic rename: a reader sees the whole file or none."""
     path = cache() / source.folders[0] / file.name
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with beside.open("wb") as stream:
-                stream.write(file.content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+        return replaced(path, file.content)
     except OSError as error:
         raise DataError(
             f"{path} cannot be written ({error.strerror}): free space there, or let NOISYRNN_CACHE name a "
             "directory that can be written."
         ) from error
-    return path
 
 
 def _located(source: Source) -> tuple[str, Path, Name] | None:

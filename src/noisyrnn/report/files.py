@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from noisyrnn.disk import replaced
 from noisyrnn.report.claims import Claim
 from noisyrnn.report.page import page
 from noisyrnn.report.rows import read
@@ -42,23 +42,7 @@ def report(directory: Path | str, out: Path | str, claims: Sequence[Claim] = CLA
     }
     out = Path(out)
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        return Documents(*(_written(out / name, content) for name, content in contents.items()))
+        return Documents(*(replaced(out / name, content.encode()) for name, content in contents.items()))
     except OSError as error:
         reason = error.strerror or str(error)
         raise OSError(f"The report cannot be written to {out}: {reason}; name another directory.") from error
-
-
-def _written(path: Path, content: str) -> Path:
-    """The file, replaced as a whole."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with draft.open("w", encoding="utf-8", newline="\n") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    return path
