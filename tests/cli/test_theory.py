@@ -17,7 +17,10 @@ from noisyrnn.checkpoint import Checkpoint, Record, save
 from noisyrnn.cli import main
 from noisyrnn.cli.theory import theory
 from noisyrnn.data import Digits, Reading, load
+from noisyrnn.evaluate import Clean
+from noisyrnn.experiments import Experiment, Measurement, Recipe, run
 from noisyrnn.models import Classic, Convention, Lipschitz, Noisy
+from noisyrnn.perturb import White
 from noisyrnn.rnn import Route, chosen
 from noisyrnn.theory import Hessian
 from noisyrnn.theory.oracles import gbm_exponent
@@ -176,6 +179,26 @@ def test_figure_3_side_by_side(told: Command, models: dict[str, Path], tmp_path:
         assert row["λ1"] >= row["λ2"] >= row["λ5"]
         assert row["least seen"] <= row["λ1"]
     assert "lipschitz: trace" in picture.read_text()
+
+
+def test_explanation_of_the_networks_of_an_experiment(told: Command, tmp_path: Path) -> None:
+    train = Train(epochs=1, batch=200, lr=1e-2)
+    recipes = {
+        "lipschitz": Recipe(model=Lipschitz(hidden=6, dt=0.1), train=train),
+        "gru": Recipe(model=Classic(hidden=6), train=train),
+    }
+    measured = (Measurement(measure=Clean()), Measurement(measure=White(sigma=0.1)))
+    digits = Digits(reading=Reading.ROWS)
+    run(Experiment(name="tiny", claim="", data=digits, recipes=recipes, measurements=measured, seeds=2), tmp_path)
+    out = tmp_path / "explanation.svg"
+    answer = told("explanation", tmp_path, "--experiment", "tiny", "--samples", 5, "--out", out)
+    assert answer["facts"]["networks"] == 4
+    assert answer["facts"]["rank correlation of R with disturbed accuracy"] is None
+    assert -1 <= answer["facts"]["rank correlation of attacked with disturbed accuracy"] <= 1
+    disturbed = [row["disturbed, %"] for row in answer["rows"]]
+    assert disturbed == sorted(disturbed, reverse=True)
+    assert {row["network"] for row in answer["rows"] if row["R"] is None} == {"gru"}
+    assert "certified l2 radius" in out.read_text()
 
 
 def test_curvature_takes_the_plain_loop_by_itself() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tiny import preloaded, tiny, work
 
 from noisyrnn.checkpoint import load
 from noisyrnn.evaluate import Clean
@@ -23,9 +24,6 @@ from noisyrnn.experiments.measuring import chosen, loaded
 from noisyrnn.experiments.place import BRANCH, CHECKPOINT, DONE, SPEC
 from noisyrnn.experiments.spec import Measurement
 from noisyrnn.perturb import White
-
-sys.path.insert(0, str(Path(__file__).parent))
-from tiny import preloaded, tiny, work
 
 KILLS = 20
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from noisyrnn.cli.theory.convergence import convergence
+from noisyrnn.cli.theory.explanation import explanation
 from noisyrnn.cli.theory.generalisation import generalisation
 from noisyrnn.cli.theory.hessian import hessian
 from noisyrnn.cli.theory.lyapunov import lyapunov
@@ -16,5 +17,5 @@ theory = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-for command in (regulariser, margin, generalisation, lyapunov, convergence, hessian):
+for command in (regulariser, margin, generalisation, lyapunov, convergence, hessian, explanation):
     theory.command()(command)

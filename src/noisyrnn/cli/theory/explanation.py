@@ -1,0 +1,113 @@
+"""``noisyrnn theory explanation``: do the quantities of the theorems go with measured robustness?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from noisyrnn.cli.theory.answer import Answer, Cell, checked
+from noisyrnn.cli.theory.options import Json, Out
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from noisyrnn.experiments.portrait import Explained
+
+_QUANTITIES = {
+    "R": "R, additive noise of strength 1 (Theorem 1)",
+    "exponent": "Lyapunov exponent per step (Theorem 3)",
+    "certified": "certified l2 radius, median (Theorem 2)",
+    "attacked": "attacked l2 radius, median",
+}
+_FEW = 4  # A rank correlation of fewer points says nothing.
+
+
+def explanation(
+    directory: Annotated[Path, typer.Argument(help="Directory that experiments were run into, with its networks.")],
+    experiment: Annotated[str, typer.Option(help="Whose rows say how robust a network is.")] = "table-3",
+    count: Annotated[int, typer.Option("--samples", min=1, help="Test samples for each network.")] = 100,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """R, Lyapunov exponent, certified and attacked radius of every trained network beside its measured accuracy.
+
+    What is computed is kept beside each network; an interrupted command goes on where it was.
+
+    Example: noisyrnn theory explanation results/ecg --experiment table-3 --out explanation.svg
+    """
+    checked(out)
+    from rich.console import Console
+    from rich.progress import track
+
+    from noisyrnn.experiments.portrait import explained, trained
+
+    places = trained(directory, experiment)
+    shown = track(places, "networks", console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
+    found = sorted(
+        (one for place in shown for one in explained([place], experiment, samples=count)),
+        key=lambda one: -one.robust,
+    )
+    if not found:
+        raise ValueError(f"The rows of {experiment} do not have both clean and disturbed accuracies; name another one.")
+    rows: list[dict[str, Cell]] = [
+        {
+            "network": one.model, "seed": one.seed, "epochs": one.epochs, "clean, %": one.clean,
+            "disturbed, %": one.robust, **{name: getattr(one.portrait, name) for name in _QUANTITIES},
+        }
+        for one in found
+    ]  # fmt: skip
+    facts: dict[str, Cell] = {"networks": len(found), "samples": count}
+    for name in _QUANTITIES:
+        facts[f"rank correlation of {name} with disturbed accuracy"] = _correlation(found, name)
+    remarks = [
+        f"Disturbed is the mean accuracy over the disturbed columns of {experiment}; the correlation is Spearman's "
+        "over these few networks, a description and no test.",
+        "R, exponent and certified radius are about single layers of an SDE cell; a dash stands for other networks.",
+    ]
+    Answer(
+        title=f"What goes with robustness in {experiment}", facts=facts, rows=rows, remarks=remarks,
+        figure=lambda: _figure(found, experiment),
+    ).give(out=out, as_json=as_json)  # fmt: skip
+
+
+def _points(found: list[Explained], name: str) -> list[tuple[Explained, float]]:
+    values = ((one, getattr(one.portrait, name)) for one in found)
+    return [(one, value) for one, value in values if value is not None]
+
+
+def _correlation(found: list[Explained], name: str) -> float | None:
+    from scipy.stats import spearmanr
+
+    points = _points(found, name)
+    if len(points) < _FEW:
+        return None
+    return float(spearmanr([value for _, value in points], [one.robust for one, _ in points]).statistic)
+
+
+def _figure(found: list[Explained], experiment: str) -> Figure:
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    names = sorted({one.model for one in found})
+    colours, markers = colormaps["tab20"].colors, "osD^vP*Xh<>"  # type: ignore[attr-defined]
+    look = {name: (colours[i % len(colours)], markers[i % len(markers)]) for i, name in enumerate(names)}
+    figure = Figure(figsize=(9.6, 7.4 + 0.22 * ((len(names) + 2) // 3)), layout="constrained")
+    for axes, (name, label) in zip(figure.subplots(2, 2, sharey=True).flat, _QUANTITIES.items(), strict=True):
+        for one, value in _points(found, name):
+            colour, marker = look[one.model]
+            axes.plot(value, one.robust, marker, color=colour, markersize=8, markeredgecolor="black", linestyle="none")
+        correlation = _correlation(found, name)
+        axes.set(xlabel=label, title="" if correlation is None else f"rank correlation {correlation:+.2f}")
+        axes.title.set_fontsize("medium")
+        axes.grid(alpha=0.3, linewidth=0.5)
+    figure.supylabel(f"mean accuracy under disturbances, %, {experiment}", fontsize="medium")
+    marks = [
+        Line2D([], [], color=colour, marker=marker, linestyle="none", markeredgecolor="black", label=name)
+        for name, (colour, marker) in look.items()
+    ]
+    figure.legend(handles=marks, loc="outside lower center", ncols=3, frameon=False, fontsize="small")
+    return figure
