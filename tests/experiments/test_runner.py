@@ -210,6 +210,7 @@ def test_a_failing_run_does_not_stop_the_others_or_touch_results(tmp_path: Path)
     assert before.items() <= values(tmp_path).items()
     assert len(values(tmp_path)) == len(before) + 2
     (place / CHECKPOINT).unlink()
+    assert run(tiny(name="copied"), tmp_path).complete  # measured before, so that no network is needed
     outcome = run(tiny(name="more", measures=(White(sigma=0.3),)), tmp_path)
     assert "so nothing more can be measured: put it back, or remove" in outcome.failures["nrnn, seed 0"]
     (place / DONE).unlink()

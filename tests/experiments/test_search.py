@@ -7,15 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from noisyrnn.experiments.beyond import RIVALS, rival_families
 from noisyrnn.experiments.paper import FOUND_ON_ECG, changed, ecg_recipes, lstm, prescribed_on_ecg
 from noisyrnn.experiments.search import baseline_search, noise_search, ranking
 
-_RECORDED = Path(__file__).parents[2] / "results" / "search"
+_RESULTS = Path(__file__).parents[2] / "results"
+_recorded = pytest.mark.skipif(not _RESULTS.is_dir(), reason="the recorded searches are not part of this distribution")
 
 
-@pytest.mark.skipif(not _RECORDED.is_dir(), reason="the recorded search is not part of this distribution")
+def _rows(search: str) -> list[dict]:
+    return [json.loads(line) for file in sorted(_RESULTS.glob(f"{search}/*/rows.jsonl")) for line in file.open()]
+
+
+@_recorded
 def test_baselines_on_ecg_are_the_winners_of_the_recorded_search() -> None:
-    rows = [json.loads(line) for file in sorted(_RECORDED.glob("*/rows.jsonl")) for line in file.open()]
+    rows = _rows("search")
     search, chosen = baseline_search().recipes, ecg_recipes()
     for label, prescribed in prescribed_on_ecg().items():
         if label == "lipschitz":  # prescribed by the paper
@@ -25,6 +31,15 @@ def test_baselines_on_ecg_are_the_winners_of_the_recorded_search() -> None:
         winner = search[ranking(rows, among=f"{label} draw")[0][0]]
         assert (chosen[label].model, chosen[label].train) == (winner.model, winner.train)
         assert (label in FOUND_ON_ECG) == (winner != prescribed)
+
+
+@_recorded
+def test_rivals_are_the_best_of_their_families_in_the_recorded_search() -> None:
+    rows = _rows("rivals-search")
+    for family, recipes in rival_families().items():
+        tried = [row for row in rows if row["model"] in recipes]
+        assert {row["model"] for row in tried} == recipes.keys()
+        assert ranking(tried)[0][0] == RIVALS[family]
 
 
 def test_a_search_begins_at_the_prescription_and_draws_the_same_each_time() -> None:

@@ -6,7 +6,7 @@
 """
 
 from noisyrnn.experiments.bars import bars
-from noisyrnn.experiments.beyond import ablation, rivals
+from noisyrnn.experiments.beyond import ablation, rivals, rivals_search
 from noisyrnn.experiments.demonstration import demonstration
 from noisyrnn.experiments.engines import Engine, Joblib, Serial
 from noisyrnn.experiments.paper import PUBLISHED, paper_experiments, published
@@ -24,7 +24,7 @@ _OWN = (
     noise_search("ecg"),
     noise_search("ordered-mnist"),
     rivals(),
-    rivals(Part.VALIDATION),
+    rivals_search(),
 )
 EXPERIMENTS: dict[str, Experiment] = {
     **paper_experiments(),
@@ -72,6 +72,7 @@ __all__ = [
     "ranking",
     "reduced",
     "rivals",
+    "rivals_search",
     "rows",
     "run",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from noisyrnn.attack import FGSM
 from noisyrnn.data import ECG5000
 from noisyrnn.evaluate import Clean, Measure
@@ -22,6 +24,19 @@ _INPUT_NOISE = (0.2, 0.4, 0.8, 1.2)
 _DROPOUT = (0.1, 0.2, 0.4, 0.6)
 _RADII = (0.05, 0.1, 0.2, 0.4)
 _STRONGER = (0.1, 0.2, 0.4, 0.8)
+
+RIVALS = {
+    "lipschitz input noise": "lipschitz input noise 0.8",
+    "lipschitz dropout": "lipschitz dropout 0.6",
+    "lipschitz fgsm training": "lipschitz fgsm training 0.1",
+    "lstm input noise": "lstm input noise 0.4",
+    "lstm dropout": "lstm dropout 0.1",
+    "lstm fgsm training": "lstm fgsm training 0.1",
+    "stronger nrnn": "nrnn mult 0.03 add 0.2",
+    "nrnn input noise": "nrnn mult 0.03 add 0.06 input noise 0.8",
+    "stronger nrnn input noise": "nrnn mult 0.03 add 0.2 input noise 0.8",
+}
+"""The strength of each family that the search found best on validation samples."""
 
 
 def ablation() -> Experiment:
@@ -45,35 +60,67 @@ def ablation() -> Experiment:
     )
 
 
-def rivals(part: Part = Part.TEST) -> Experiment:
-    """What a practitioner would try instead, four strengths each; chosen on validation samples, then tested.
+def rival_families() -> dict[str, dict[str, Recipe]]:
+    """What a practitioner would try instead, and with the noisy RNN: families of four strengths, by name and label.
 
-    >>> rivals().recipes["lstm input noise 0.8"].train.input_noise.sigma
+    >>> families = rival_families()
+    >>> {len(recipes) for recipes in families.values()}
+    {4}
+    >>> families["lstm input noise"]["lstm input noise 0.8"].train.input_noise.sigma
     0.8
     """
     own = ecg_recipes()
-    noisy = own["nrnn mult 0.03 add 0.06"]
-    recipes = {label: own[label] for label in ("lipschitz", "lstm", "nrnn mult 0.03 add 0.06")}
+    families: dict[str, dict[str, Recipe]] = {}
     for label in ("lipschitz", "lstm"):
         recipe = own[label]
-        for sigma in _INPUT_NOISE:
-            recipes[f"{label} input noise {sigma:g}"] = with_input_noise(recipe, sigma)
-        for share in _DROPOUT:
-            recipes[f"{label} dropout {share:g}"] = _trained(recipe, dropout=share)
-        for radius in _RADII:
-            recipes[f"{label} fgsm training {radius:g}"] = _trained(recipe, adversary=FGSM(radius=radius))
-    recipes |= dict(_noisy(additive, 0.03) for additive in _STRONGER)
-    for sigma in _INPUT_NOISE:
-        recipes[f"nrnn mult 0.03 add 0.06 input noise {sigma:g}"] = with_input_noise(noisy, sigma)
+        families[f"{label} input noise"] = _noisy_inputs(label, recipe, _INPUT_NOISE)
+        families[f"{label} dropout"] = {
+            f"{label} dropout {share:g}": _trained(recipe, dropout=share) for share in _DROPOUT
+        }
+        families[f"{label} fgsm training"] = {
+            f"{label} fgsm training {radius:g}": _trained(recipe, adversary=FGSM(radius=radius)) for radius in _RADII
+        }
+    families["stronger nrnn"] = dict(_noisy(additive, 0.03) for additive in _STRONGER)
+    paper = "nrnn mult 0.03 add 0.06"
+    families["nrnn input noise"] = _noisy_inputs(paper, own[paper], _INPUT_NOISE)
+    families["stronger nrnn input noise"] = {}
+    for additive in _STRONGER[:2]:
+        families["stronger nrnn input noise"] |= _noisy_inputs(*_noisy(additive, 0.03), _INPUT_NOISE[1:3])
+    return families
+
+
+def rivals_search() -> Experiment:
+    """Every strength of every family on validation samples, with one seed: the same budget for each."""
+    recipes = {label: recipe for family in rival_families().values() for label, recipe in family.items()}
+    return _rivals("rivals-search", recipes, seeds=1, part=Part.VALIDATION)
+
+
+def rivals() -> Experiment:
+    """The best of each family on test samples, beside the networks that they begin from.
+
+    >>> sorted(set(RIVALS.values()) - rivals().recipes.keys())
+    []
+    """
+    own, families = ecg_recipes(), rival_families()
+    recipes = {label: own[label] for label in ("lipschitz", "lstm", "nrnn mult 0.03 add 0.06")}
+    recipes |= {label: families[family][label] for family, label in RIVALS.items()}
+    return _rivals("rivals", recipes, seeds=10, part=Part.TEST)
+
+
+def _rivals(name: str, recipes: dict[str, Recipe], *, seeds: int, part: Part) -> Experiment:
     return Experiment(
-        name="rivals" if part is Part.TEST else "rivals-search",
+        name=name,
         claim="noise in the hidden states beats noise in the inputs, dropout and adversarial training",
         data=ECG5000(),
         recipes=recipes,
         measurements=tuple(Measurement(measure=measure, part=part) for measure in _MEASURES),
-        seeds=10 if part is Part.TEST else 3,
+        seeds=seeds,
         protocol=OURS,
     )
+
+
+def _noisy_inputs(label: str, recipe: Recipe, strengths: Sequence[float]) -> dict[str, Recipe]:
+    return {f"{label} input noise {sigma:g}": with_input_noise(recipe, sigma) for sigma in strengths}
 
 
 def _noisy(additive: float, multiplicative: float) -> tuple[str, Recipe]:

@@ -44,17 +44,19 @@ def measure(task: Task, place: Path, check: Callable[[], None]) -> int:
     if not wishes:
         return 0
     path, summary = place / CHECKPOINT, summary_in(place)
-    if summary is None or not path.exists():
+    values = {row["measurement"]: row["value"] for row in read(place / ROWS)}
+    # What another table has measured already is copied, also where the network itself was not kept.
+    new = any(digest(wish.measurement) not in values for wish in wishes)
+    if summary is None or (new and not path.exists()):
         raise CheckpointError(
             f"{place} has no {CHECKPOINT}, so nothing more can be measured: put it back, or remove {place / DONE} to "
             "train again."
         )
-    network, splits, run = load_network(path), loaded(task.run.data), task.run
-    values = {row["measurement"]: row["value"] for row in read(place / ROWS)}
+    network, splits, run = load_network(path) if new else None, loaded(task.run.data), task.run
     for wish in wishes:
         check()
         split, address = chosen(splits, wish.measurement), digest(wish.measurement)
-        if address not in values:
+        if network is not None and address not in values:
             values[address] = value(network, split, run, wish.measurement)
         row: Row = {
             "experiment": wish.experiment,
