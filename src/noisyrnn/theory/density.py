@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, FigureBase
 from scipy.linalg import eigh_tridiagonal
 from torch import Tensor
 
@@ -83,12 +83,15 @@ def spectral_density(H: Hessian, *, steps: int = 60, probes: int = 4, seed: int 
     )
 
 
-def density_figure(densities: Mapping[str, Density], *, width: float | None = None) -> Figure:
-    """Smoothed spectral densities on a logarithmic scale, one curve a name."""
-    figure = Figure(figsize=(6.0, 4.0), layout="constrained")
+def density_figure(
+    densities: Mapping[str, Density], *, width: float | None = None, inside: FigureBase | None = None
+) -> FigureBase:
+    """Smoothed spectral densities on a logarithmic scale, one curve a name; drawn ``inside`` a part of a figure."""
+    figure = Figure(figsize=(6.0, 4.0), layout="constrained") if inside is None else inside
     axes = figure.subplots()
     low = min(float(density.nodes.min()) for density in densities.values())
     high = max(float(density.nodes.max()) for density in densities.values())
+    # One width for all, or the curves could not be compared.
     width = max(density.width for density in densities.values()) if width is None else width
     t = torch.linspace(low - 5 * width, high + 5 * width, 1000, dtype=torch.float64)
     for name, density in densities.items():
@@ -96,7 +99,7 @@ def density_figure(densities: Mapping[str, Density], *, width: float | None = No
     peak = max(float(density.at(t, width=width).max()) for density in densities.values())
     axes.set(yscale="log", ylim=(peak * 1e-7, peak * 3), xlabel="eigenvalue of the Hessian", ylabel="density")
     axes.grid(alpha=0.3, linewidth=0.5)
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, fontsize="small")
     return figure
 
 

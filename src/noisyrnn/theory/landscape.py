@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, FigureBase
 from torch import Tensor
 
 from noisyrnn.theory.hessian import Hessian, evaluating, top_eigenpairs
@@ -72,9 +72,9 @@ def landscape(
     return Landscape(a=grid, b=grid.clone(), loss=values, curvatures=curvatures)
 
 
-def landscape_figure(landscapes: Mapping[str, Landscape]) -> Figure:
-    """Surfaces side by side, one a name, all on the same vertical scale."""
-    figure = Figure(figsize=(4.4 * len(landscapes), 4.0), layout="constrained")
+def landscape_figure(landscapes: Mapping[str, Landscape], *, inside: FigureBase | None = None) -> FigureBase:
+    """Surfaces side by side, one a name, all on the same vertical scale; drawn ``inside`` a part of a figure."""
+    figure = Figure(figsize=(4.4 * len(landscapes), 4.0), layout="constrained") if inside is None else inside
     low = min(float(surface.loss.min()) for surface in landscapes.values())
     high = max(float(surface.loss.max()) for surface in landscapes.values())
     for place, (name, surface) in enumerate(landscapes.items(), start=1):

@@ -104,36 +104,17 @@ def _least_squares() -> Hessian:
 
 
 def _figure(densities: dict[str, Density], surfaces: dict[str, Landscape], rows: list[dict[str, Cell]]) -> Figure:
-    import torch
     from matplotlib.figure import Figure
 
-    columns = len(densities)
-    figure = Figure(figsize=(4.6 * max(columns, 1) + (1.4 if columns == 1 else 0), 7.6), layout="constrained")
-    grid = figure.add_gridspec(2, columns)
-    axes = figure.add_subplot(grid[0, :])
-    low = min(float(density.nodes.min()) for density in densities.values())
-    high = max(float(density.nodes.max()) for density in densities.values())
-    # One width for all, or the curves could not be compared.
-    width = max(density.width for density in densities.values())
-    t = torch.linspace(low - 5 * width, high + 5 * width, 1000, dtype=torch.float64)
-    for (name, density), row in zip(densities.items(), rows, strict=True):
-        label = f"{name}: trace {row['trace']:.3g} ± {row['standard error']:.2g}, top {row['λ1']:.3g}"
-        axes.plot(t, density.at(t, width=width), linewidth=1.4, label=label)
-    peak = max(float(density.at(t, width=width).max()) for density in densities.values())
-    axes.set(yscale="log", ylim=(peak * 1e-6, peak * 5), xlabel="eigenvalue of the Hessian", ylabel="density")
-    axes.grid(alpha=0.3, linewidth=0.5)
-    axes.legend(frameon=False, fontsize="small")
-    floor = min(float(surface.loss.min()) for surface in surfaces.values())
-    ceiling = max(float(surface.loss.max()) for surface in surfaces.values())
-    for place, (name, surface) in enumerate(surfaces.items()):
-        space = figure.add_subplot(grid[1, place], projection="3d")
-        a, b = torch.meshgrid(surface.a, surface.b, indexing="ij")
-        space.plot_surface(
-            a.numpy(), b.numpy(), surface.loss.numpy(), cmap="viridis", vmin=floor, vmax=ceiling, linewidth=0
-        )
-        space.set(title=name, xlabel="first eigenvector", ylabel="second", zlim=(floor, ceiling))
-        space.set_zlabel("loss", labelpad=6)
-        space.tick_params(labelsize="x-small")
-        space.locator_params(nbins=5)
-        space.set_box_aspect(None, zoom=0.8)
+    from noisyrnn.theory.density import density_figure
+    from noisyrnn.theory.landscape import landscape_figure
+
+    figure = Figure(figsize=(max(4.6 * len(densities), 6.0), 7.6), layout="constrained")
+    above, below = figure.subfigures(2, 1, squeeze=False).flat
+    told = {
+        f"{name}: trace {row['trace']:.3g} ± {row['standard error']:.2g}, top {row['λ1']:.3g}": density
+        for (name, density), row in zip(densities.items(), rows, strict=True)
+    }
+    density_figure(told, inside=above)
+    landscape_figure(surfaces, inside=below)
     return figure
