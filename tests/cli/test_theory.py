@@ -118,6 +118,11 @@ def test_margin_of_a_problem_and_of_a_saved_model(told: Command, models: dict[st
     assert ratios == sorted(ratios, reverse=True)
     assert 0.3 < ratios[0] <= 1
     assert all(row["violations"] == 0 and row["largest"] <= 1 for row in found["rows"])
+    certified = [found["facts"][f"smoothed classifier: certified to {radius}, %"] for radius in ("0", "0.05", "0.1")]
+    assert 100 >= certified[0] > certified[2] > 0
+    assert certified == sorted(certified, reverse=True)
+    # A hundred draws cannot prove a probability from which a radius of two strengths would follow.
+    assert found["facts"]["smoothed classifier: certified to 0.2, %"] == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 

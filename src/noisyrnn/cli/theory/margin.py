@@ -11,6 +11,7 @@ from noisyrnn.cli.theory.options import Data, Json, Model, Out, Seed
 from noisyrnn.cli.theory.source import PROBLEMS, chosen, problem_named, samples, saved
 
 _METHODS = ("adjoint", "ball", "global")
+_SHARES = (0.5, 1.0, 2.0)  # radii, in strengths of the smoothing noise, at which certified accuracy is told
 
 
 def margin(
@@ -81,7 +82,8 @@ def margin(
         with torch.no_grad():
             votes = theory.smoothing(answers, x, sigma=sigma, generator=generator, draws=draws)
         smoothed[f"noise {sigma:g}"] = torch.where(votes.label == y, votes.radius, -torch.ones_like(votes.radius))
-        facts["smoothed classifier: accuracy, %"] = 100 * votes.certified_accuracy(y, 0.0)
+        for radius in (0.0, *(share * sigma for share in _SHARES)):
+            facts[f"smoothed classifier: certified to {radius:g}, %"] = 100 * votes.certified_accuracy(y, radius)
         facts["smoothed classifier: median radius"] = float(votes.radius.median())
     reached = margins.attacked[margins.correct]
     facts = {
