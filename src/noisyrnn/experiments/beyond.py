@@ -31,10 +31,11 @@ RIVALS = {
     "lipschitz fgsm training": "lipschitz fgsm training 0.1",
     "lstm input noise": "lstm input noise 0.4",
     "lstm dropout": "lstm dropout 0.1",
-    "lstm fgsm training": "lstm fgsm training 0.1",
-    "stronger nrnn": "nrnn mult 0.03 add 0.2",
+    "lstm fgsm training": "lstm fgsm training 0.2",
+    "stronger nrnn": "nrnn mult 0.03 add 0.1",
     "nrnn input noise": "nrnn mult 0.03 add 0.06 input noise 0.8",
-    "stronger nrnn input noise": "nrnn mult 0.03 add 0.2 input noise 0.8",
+    "stronger nrnn input noise": "nrnn mult 0.03 add 0.1 input noise 0.8",
+    "nrnn input noise fgsm training": "nrnn mult 0.03 add 0.06 input noise 0.8 fgsm training 0.1",
 }
 """The strength of each family that the search found best on validation samples."""
 
@@ -86,6 +87,11 @@ def rival_families() -> dict[str, dict[str, Recipe]]:
     families["stronger nrnn input noise"] = {}
     for additive in _STRONGER[:2]:
         families["stronger nrnn input noise"] |= _noisy_inputs(*_noisy(additive, 0.03), _INPUT_NOISE[1:3])
+    families["nrnn input noise fgsm training"] = {
+        f"{label} fgsm training {radius:g}": _trained(recipe, adversary=FGSM(radius=radius))
+        for label, recipe in _noisy_inputs(paper, own[paper], _INPUT_NOISE[1:3]).items()
+        for radius in _RADII[1:3]
+    }
     return families
 
 
