@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from noisyrnn.report import labels
 from noisyrnn.report.figures import Curve, Panel
 
 if TYPE_CHECKING:
@@ -47,8 +46,13 @@ def drawing(panel: Panel, name: str) -> Markup:
         for curve in panel.curves:
             _line(axes, curve)
         axes.grid(axis="y")
-        symbol = labels.symbol(panel.measure)
-        axes.set_xlabel(f"strength {symbol}".strip())
+        axes.set_xlabel(panel.axis)
+        if panel.level is not None:
+            # Strengths in training are powers, and none at all is among them.
+            levels = [level for curve in panel.curves for level in curve.levels if level]
+            axes.set_xscale("symlog", linthresh=min(levels, default=1.0))
+            axes.set_xticks([0, *sorted(set(levels))], labels=["0", *(f"{level:g}" for level in sorted(set(levels)))])
+            axes.minorticks_off()
         axes.yaxis.set_major_formatter("{x:g} %")
         axes.margins(x=0.03)
         stream = io.StringIO()
@@ -112,7 +116,7 @@ def _inline(svg: str, panel: Panel, name: str) -> Markup:
     head = (
         f'<svg class="drawing" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'role="img" viewBox="{box[1] if box else ""}" aria-labelledby="{safe}-title {safe}-text">'
-        f'<title id="{safe}-title">Accuracy under {escape(labels.measure(panel.measure).lower())}</title>'
+        f'<title id="{safe}-title">Accuracy under {escape(panel.heading.lower())}</title>'
         f'<desc id="{safe}-text">{escape(panel.description)}</desc>'
     )
     return Markup(head + body.strip())

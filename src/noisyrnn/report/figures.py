@@ -34,10 +34,23 @@ class Curve:
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """The curves under one measure."""
+    """The curves under one measure, against its strength; or against that of the noise in training."""
 
     measure: str
     curves: tuple[Curve, ...]
+    level: float | None = None
+    """Where curves run over the noise in training: the one strength of the measure."""
+
+    @property
+    def heading(self) -> str:
+        """What the panel shows."""
+        strength = "" if self.level is None else labels.strength((self.measure, self.level))
+        return f"{labels.measure(self.measure)} {strength}".strip()
+
+    @property
+    def axis(self) -> str:
+        """What its horizontal axis is."""
+        return f"strength {labels.symbol(self.measure)}".strip() if self.level is None else "strength in training"
 
     @property
     def description(self) -> str:

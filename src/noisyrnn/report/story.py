@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from noisyrnn.report.ablation import ablation_figures
 from noisyrnn.report.claims import Claim, Finding, Verdict, findings
 from noisyrnn.report.figures import Figure, figures
 from noisyrnn.report.paper import TABLES, TASKS, Task
@@ -122,13 +123,14 @@ def story(reading: Reading, claims: Sequence[Claim] = CLAIMS) -> Story:
         validation = all(row.data.endswith(" validation") for row in rows if row.experiment == experiment)
         # So many curves are better read as numbers.
         many = validation or len({model for model, _ in found}) > _DRAWN
+        drawn = ablation_figures(experiment, title, found) or (() if many else figures(experiment, title, found))
         chapters.append(
             Chapter(
                 name=experiment,
                 title=title,
                 about=f"{about} Measured on validation samples, to choose settings." if validation else about,
                 tables=(own_table(experiment, found),),
-                figures=() if many else figures(experiment, title, found),
+                figures=drawn,
                 aside=validation,
                 findings=tuple(one for one in decided if one.claim.task == experiment),
             )
