@@ -26,6 +26,19 @@ _OWN = {
         "What one could try instead",
         "Noise on the inputs in training, dropout, adversarial training, stronger noise, on electrocardiograms.",
     ),
+    "baseline-search": (
+        "How the baselines on electrocardiograms were chosen",
+        "The prescription and eight random draws of rates and step sizes for each baseline.",
+    ),
+    "rivals-search": ("How the strengths of the rivals were chosen", "Four strengths of each, with one seed."),
+    "noise-search-ecg": (
+        "Noise levels on electrocardiograms",
+        "Drawn uniformly between 0.01 and 0.1, as the paper did.",
+    ),
+    "noise-search-ordered-mnist": (
+        "Noise levels on ordered MNIST",
+        "Drawn uniformly between 0.01 and 0.1, as the paper did.",
+    ),
 }
 
 
@@ -136,7 +149,7 @@ def story(reading: Reading, claims: Sequence[Claim] = CLAIMS) -> Story:
             )
         )
     return Story(
-        chapters=tuple(chapters),
+        chapters=tuple(sorted(chapters, key=lambda chapter: chapter.aside)),
         missing=tuple(missing),
         undrawn=tuple(undrawn),
         findings=decided,
