@@ -1,4 +1,4 @@
-"""Make what the documents show: the README's picture from the demonstration's rows.
+"""Make what the documents show: the README's picture from the recorded results, the demonstration's from its own rows.
 
 Run by `make docs`. Results, theory and speed have commands of their own, named on their pages.
 """
@@ -17,32 +17,50 @@ matplotlib.use("Agg")
 from matplotlib import pyplot
 
 HERE = Path(__file__).parent
-PANELS = {"white": "white noise, \u03c3", "salt-pepper": "salt and pepper, probability", "fgsm": "FGSM, radius"}
-LINES = {"lipschitz": ("trained without noise", "#D55E00", "o"), "nrnn": ("trained with hidden noise", "#0072B2", "s")}
+# A panel: its experiment, its measure, and what is said below it.
+DEMONSTRATION = {
+    ("demo", "white"): "white noise, \u03c3",
+    ("demo", "salt-pepper"): "salt and pepper, probability",
+    ("demo", "fgsm"): "FGSM, radius",
+}
+RESULTS = {
+    ("figure-1", "white"): "MNIST pixel by pixel:\nwhite noise, \u03c3",
+    ("figure-1", "salt-pepper"): "MNIST pixel by pixel:\nsalt and pepper, probability",
+    ("figure-2", "white"): "heart beats:\nwhite noise, \u03c3",
+}
+PLAIN, NOISY = ("trained without noise", "#D55E00", "o"), ("trained with hidden noise", "#0072B2", "s")
+LINES = {
+    "lipschitz": PLAIN, "nrnn": NOISY, "nrnn mult 0.02 add 0.05": NOISY, "nrnn mult 0.03 add 0.06": NOISY
+}  # fmt: skip
 
 
-def picture(found: list[Row], path: Path) -> None:
-    """Mean accuracy against strength, with a band of one standard deviation over the seeds."""
+def picture(found: list[Row], wanted: dict[tuple[str, str], str], path: Path) -> None:
+    """Mean accuracy against strength, with a band of one standard deviation where there are several seeds."""
     pyplot.rcParams.update({"font.size": 10, "svg.hashsalt": "noisyrnn", "axes.spines.top": False})
-    figure, axes = pyplot.subplots(1, 3, figsize=(9.5, 3.1), sharey=True, layout="constrained")
-    for axis, (measure, label) in zip(axes, PANELS.items(), strict=True):
+    figure, axes = pyplot.subplots(1, len(wanted), figsize=(9.5, 3.2), sharey=True, layout="constrained")
+    for axis, ((experiment, measure), label) in zip(axes, wanted.items(), strict=True):
         for model, (name, colour, marker) in LINES.items():
             levels: dict[float, list[float]] = {}
             for row in found:
-                if row["model"] == model and row["measure"] in ("clean", measure):
+                asked = row["experiment"] == experiment and row["measure"] in ("clean", measure)
+                if asked and row["model"] == model:
                     levels.setdefault(row["level"], []).append(row["value"])
+            if not levels:
+                continue
             x = sorted(levels)
             middle = np.array([np.mean(levels[level]) for level in x])
-            spread = np.array([np.std(levels[level], ddof=1) for level in x])
+            spread = np.array([np.std(levels[level], ddof=1) if len(levels[level]) > 1 else 0 for level in x])
+            seeds = len(levels[x[0]])
             axis.plot(x, middle, marker=marker, color=colour, label=name, markersize=4)
             axis.fill_between(x, middle - spread, middle + spread, color=colour, alpha=0.2, linewidth=0)
+            axis.set_title(f"{seeds} seed{'s' if seeds > 1 else ''}", fontsize="small", loc="right", color="grey")
         axis.set_xlabel(label)
         axis.set_ylim(0, 100)
         axis.grid(alpha=0.25)
         axis.spines["right"].set_visible(False)
     axes[0].set_ylabel("test accuracy, %")
     axes[0].legend(frameon=False, loc="lower left")
-    figure.savefig(path, metadata={"Date": None})
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     pyplot.close(figure)
 
 
@@ -51,7 +69,8 @@ def main() -> None:
     outcome = run(EXPERIMENTS["demo"], runs, engine=Joblib(workers=2))
     if not outcome.complete:
         sys.exit("; ".join(outcome.failures.values()) or "another runner is at work; run again when it is done.")
-    picture([row for row in rows(runs) if row["experiment"] == "demo"], HERE / "demo.svg")
+    picture(rows(runs), DEMONSTRATION, HERE / "demo.svg")
+    picture(rows(HERE.parent / "results"), RESULTS, HERE / "results" / "picture.svg")
 
 
 if __name__ == "__main__":

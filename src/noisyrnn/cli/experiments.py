@@ -63,35 +63,11 @@ def run(
 def performed(
     wanted: list[Any], out: Path, *, engine: Any = None, every: int | None = None, quiet: bool = False
 ) -> Any:
-    """Outcome of the runs, with a bar on a terminal and a line a run elsewhere."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
+    """Outcome of the runs, with bars on a terminal and a line a run elsewhere."""
     from noisyrnn import experiments as room
-    from noisyrnn.experiments.task import tasks
 
-    console = Console(stderr=True)
-    total = len(tasks(wanted))
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[note]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
-        bar = progress.add_task("runs", total=total, note="")
-
-        def watch(label: str, seed: int, moment: Any) -> None:
-            progress.update(bar, note=f"{label}, seed {seed}: epoch {moment.epoch + 1}")
-
-        def done(result: Any, _: int) -> None:
-            progress.advance(bar)
-            if not quiet and not console.is_terminal:
-                state = "busy" if result.busy else "failed" if result.failure else f"{result.rows} new rows"
-                console.print(f"{result}: {state}, {result.seconds:.0f} s", highlight=False)
-
-        return room.run(wanted, out, engine=engine, every=every, watch=watch, done=done)
+    with room.bars(out, quiet=quiet) as progress:
+        return room.run(wanted, out, engine=engine, every=every, done=progress.done)
 
 
 def report(

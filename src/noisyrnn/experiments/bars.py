@@ -1,51 +1,68 @@
-"""Progress on a terminal: how many runs are done, and where the one under way stands."""
+"""Progress: on a terminal a bar for all runs and one for each under way, elsewhere a line a run."""
 
 from __future__ import annotations
 
-import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from noisyrnn.experiments.note import standings
 from noisyrnn.experiments.task import Result
-from noisyrnn.train import Moment
+
+_PAUSE = 1.0  # seconds between two looks at the notes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """The two functions that :func:`noisyrnn.experiments.run` calls as it goes."""
+    """What :func:`noisyrnn.experiments.run` calls after each task."""
 
-    watch: Callable[[str, int, Moment], None]
     done: Callable[[Result, int], None]
 
 
 @contextmanager
-def bars(*, shown: bool | None = None) -> Iterator[Bars]:
-    """Bars on stderr, by default only where that is a terminal.
+def bars(directory: Path, *, quiet: bool = False) -> Iterator[Bars]:
+    """Bars on stderr for the runs below a directory, whichever process works on them.
 
-    >>> with bars(shown=False) as progress:
-    ...     progress.watch("lipschitz", 0, Moment(epoch=1, epochs=2, batch=1, batches=4, loss=0.7))
+    >>> with bars(Path("results"), quiet=True) as progress:
+    ...     progress.done(Result(label="lipschitz", seed=0, key="0", seconds=1.0), 1)
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    visible = sys.stderr.isatty() if shown is None else shown
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not visible, transient=True) as progress:
+    console = Console(stderr=True, highlight=False)
+    shown = console.is_terminal and not quiet
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    over = threading.Event()
+    with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
         runs = progress.add_task("runs", total=None)
-        inside = progress.add_task("waiting", total=None)
-
-        def watch(label: str, seed: int, moment: Moment) -> None:
-            progress.update(
-                inside,
-                description=f"{label}, seed {seed}: epoch {moment.epoch} of {moment.epochs}, loss {moment.loss:.3f}",
-                completed=(moment.epoch - 1) * moment.batches + moment.batch,
-                total=moment.epochs * moment.batches,
-            )
 
         def done(result: Result, total: int) -> None:
             progress.update(runs, advance=1, total=total)
-            if result.failure is not None:
-                progress.console.print(f"{result}: {result.failure}", highlight=False)
+            if not quiet and not shown:
+                state = "busy" if result.busy else "failed" if result.failure else f"{result.rows} new rows"
+                progress.console.print(f"{result}: {state}, {result.seconds:.0f} s", soft_wrap=True)
 
-        yield Bars(watch=watch, done=done)
+        watcher = threading.Thread(target=_follow, args=(progress, directory, over), daemon=True)
+        if shown:
+            watcher.start()
+        try:
+            yield Bars(done=done)
+        finally:
+            over.set()
+            if shown:
+                watcher.join()
+
+
+def _follow(progress: Progress, directory: Path, over: threading.Event) -> None:
+    lines: dict[str, TaskID] = {}
+    while not over.wait(_PAUSE):
+        now = {standing.run: standing for standing in standings(directory)}
+        for run in lines.keys() - now.keys():
+            progress.remove_task(lines.pop(run))
+        for run, standing in now.items():
+            if run not in lines:
+                lines[run] = progress.add_task(run)
+            text = f"{run}: {standing.text}"
+            progress.update(lines[run], description=text, completed=standing.done, total=standing.total)

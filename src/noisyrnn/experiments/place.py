@@ -6,6 +6,7 @@ OUT/<key>/branch.safetensors        its state before its latest decay
 OUT/<key>/DONE                      training is over: epochs, seconds, where, with which data
 OUT/<key>/rows.jsonl                what was measured
 OUT/<key>/lease.json                who is at work, while somebody is
+OUT/<key>/progress.json             how far that work is
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from noisyrnn import __version__
 from noisyrnn.experiments.engines import Engine, Serial
 from noisyrnn.experiments.lease import Lease, taken
 from noisyrnn.experiments.measuring import loaded, measure, missing
+from noisyrnn.experiments.note import Note
 from noisyrnn.experiments.place import (
     BRANCH,
     CHECKPOINT,
@@ -98,15 +100,29 @@ def perform(task: Task, *, directory: Path, every: int | None = None, watch: Wat
         lease = taken(place)
         if lease is None:
             return result(busy=True)
+        note = Note(place, f"{task.label}, seed {task.run.seed}")
         with lease:
             sweep(place)
-            trained = _train(task, place, lease, every, watch)
-            return result(trained=trained, rows=measure(task, place, lease.check))
+            try:
+                trained = _train(task, place, lease, every, watch, note)
+                return result(trained=trained, rows=_measure(task, place, lease, note))
+            finally:
+                note.gone()
     except ValueError as error:
         return result(failure=str(error))
 
 
-def _train(task: Task, place: Path, lease: Lease, every: int | None, watch: Watch | None) -> bool:
+def _measure(task: Task, place: Path, lease: Lease, note: Note) -> int:
+    wanted, begun = len(missing(task, place)), count()
+
+    def check() -> None:
+        lease.check()
+        note("measuring", next(begun), wanted)
+
+    return measure(task, place, check)
+
+
+def _train(task: Task, place: Path, lease: Lease, every: int | None, watch: Watch | None, note: Note) -> bool:
     run, path = task.run, place / CHECKPOINT
     if summary_in(place) is not None:
         return False
@@ -117,6 +133,8 @@ def _train(task: Task, place: Path, lease: Lease, every: int | None, watch: Watc
 
     def progress(moment: Moment) -> None:
         lease.check()
+        text = f"epoch {moment.epoch} of {moment.epochs}, loss {moment.loss:.3f}"
+        note(text, (moment.epoch - 1) * moment.batches + moment.batch, moment.epochs * moment.batches)
         if watch is not None:
             watch(task.label, run.seed, moment)
 

@@ -1,0 +1,61 @@
+"""Whoever looks on sees where runs stand, from any process, and nothing when they are over."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from tiny import tiny
+
+from noisyrnn.experiments import Result, bars, run
+from noisyrnn.experiments.note import NOTE, Note, Standing, standings
+
+
+def test_a_run_tells_where_it_stands_while_it_works_and_not_after(tmp_path: Path) -> None:
+    seen: list[Standing] = []
+    run(tiny(), tmp_path, watch=lambda label, seed, moment: seen.extend(standings(tmp_path)))
+    assert {standing.run for standing in seen} == {"lipschitz, seed 0", "nrnn, seed 0", "exprnn, seed 0"}
+    assert seen[0].text.startswith("epoch 1 of 2, loss ")
+    assert (seen[0].done, seen[0].total) == (1, 12)
+    assert standings(tmp_path) == []
+    assert not list(tmp_path.rglob(NOTE))
+
+
+def test_notes_of_the_dead_and_damaged_ones_are_passed_over(tmp_path: Path) -> None:
+    for name in ("old", "torn"):
+        Note(tmp_path / name, name)("epoch 1 of 2", 1, 2)
+    os.utime(tmp_path / "old" / NOTE, (time.time() - 1000,) * 2)
+    (tmp_path / "torn" / NOTE).write_text('{"run": "to')
+    assert standings(tmp_path) == []
+
+
+def test_a_note_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    note = Note(tmp_path / "file", "lipschitz, seed 0")
+    note("epoch 1 of 2", 1, 2)
+    note.gone()
+
+
+def test_on_a_terminal_runs_of_other_processes_are_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    with bars(tmp_path) as progress:
+        Note(tmp_path / "key", "lipschitz, seed 0")("epoch 3 of 9", 3, 9)
+        time.sleep(1.5)
+        progress.done(Result(label="lstm", seed=1, key="other", seconds=2.0), 2)
+    assert "lipschitz, seed 0: epoch 3 of 9" in capsys.readouterr().err
+
+
+def test_elsewhere_each_run_is_one_line_however_long(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    label = "nrnn mult 0.03 add 0.06 input noise 0.8 fgsm training 0.1 and more words than a line has room for"
+    with bars(tmp_path) as progress:
+        progress.done(Result(label=label, seed=1, key="k", seconds=2.0, rows=7), 2)
+        progress.done(Result(label="lstm", seed=0, key="k", seconds=2.0, failure="It left the finite numbers."), 2)
+    assert capsys.readouterr().err.splitlines() == [f"{label}, seed 1: 7 new rows, 2 s", "lstm, seed 0: failed, 2 s"]
+    with bars(tmp_path, quiet=True) as progress:
+        progress.done(Result(label=label, seed=1, key="k", seconds=2.0), 2)
+    assert capsys.readouterr().err == ""
