@@ -35,6 +35,7 @@ RIVALS = {
     "stronger nrnn": "nrnn mult 0.03 add 0.1",
     "nrnn input noise": "nrnn mult 0.03 add 0.06 input noise 0.8",
     "stronger nrnn input noise": "nrnn mult 0.03 add 0.1 input noise 0.8",
+    "lipschitz input noise fgsm training": "lipschitz input noise 0.8 fgsm training 0.05",
     "nrnn input noise fgsm training": "nrnn mult 0.03 add 0.06 input noise 0.8 fgsm training 0.1",
 }
 """The strength of each family that the search found best on validation samples."""
@@ -87,11 +88,12 @@ def rival_families() -> dict[str, dict[str, Recipe]]:
     families["stronger nrnn input noise"] = {}
     for additive in _STRONGER[:2]:
         families["stronger nrnn input noise"] |= _noisy_inputs(*_noisy(additive, 0.03), _INPUT_NOISE[1:3])
-    families["nrnn input noise fgsm training"] = {
-        f"{label} fgsm training {radius:g}": _trained(recipe, adversary=FGSM(radius=radius))
-        for label, recipe in _noisy_inputs(paper, own[paper], _INPUT_NOISE[1:3]).items()
-        for radius in _RADII[1:3]
-    }
+    for name, label, radii in (("lipschitz", "lipschitz", _RADII[:2]), ("nrnn", paper, _RADII[1:3])):
+        families[f"{name} input noise fgsm training"] = {
+            f"{noisy} fgsm training {radius:g}": _trained(recipe, adversary=FGSM(radius=radius))
+            for noisy, recipe in _noisy_inputs(label, own[label], _INPUT_NOISE[1:3]).items()
+            for radius in radii
+        }
     return families
 
 
