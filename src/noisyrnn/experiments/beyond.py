@@ -35,7 +35,7 @@ RIVALS = {
     "stronger nrnn": "nrnn mult 0.03 add 0.1",
     "nrnn input noise": "nrnn mult 0.03 add 0.06 input noise 0.8",
     "stronger nrnn input noise": "nrnn mult 0.03 add 0.1 input noise 0.8",
-    "lipschitz input noise fgsm training": "lipschitz input noise 0.8 fgsm training 0.05",
+    "lipschitz input noise fgsm training": "lipschitz input noise 0.8 fgsm training 0.1",
     "nrnn input noise fgsm training": "nrnn mult 0.03 add 0.06 input noise 0.8 fgsm training 0.1",
 }
 """The strength of each family that the search found best on validation samples."""
