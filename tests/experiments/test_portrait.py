@@ -68,7 +68,7 @@ def test_a_portrait_is_read_again_unless_other_samples_are_asked_for(places: dic
 
 def test_accuracies_are_those_of_the_rows(places: dict[str, Path]) -> None:
     home = places["nrnn"].parent
-    found = {one.model: one for one in explained(trained(home, "tiny"), "tiny", samples=20)}
+    found = {one.model: one for one in explained(trained(home, ["tiny"]), ["tiny"], samples=20)}
     cells = {(row["model"], row["measure"]): row["value"] for row in rows(home)}
     assert found.keys() == places.keys()
     assert all(one.clean == cells[name, "clean"] and one.robust == cells[name, "white"] for name, one in found.items())
@@ -76,6 +76,6 @@ def test_accuracies_are_those_of_the_rows(places: dict[str, Path]) -> None:
 
 def test_a_directory_without_networks_of_the_experiment_is_one_sentence(places: dict[str, Path]) -> None:
     with pytest.raises(ValueError, match="No network with rows of table-3 is below"):
-        trained(places["nrnn"].parent, "table-3")
+        trained(places["nrnn"].parent, ["table-3"])
     with pytest.raises(ValueError, match="There is no directory"):
-        trained("no/such/place", "table-3")
+        trained("no/such/place", ["table-3"])

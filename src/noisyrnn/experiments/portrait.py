@@ -13,7 +13,7 @@ A portrait is kept in the run's directory, so that a long series of them can be 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from noisyrnn.evaluate import Clean, stream
 from noisyrnn.evaluate_margins import attacked_radius
 from noisyrnn.experiments.measuring import chosen, loaded
 from noisyrnn.experiments.place import CHECKPOINT, spec_in, summary_in, write_json
-from noisyrnn.experiments.rows import ROWS, read
+from noisyrnn.experiments.rows import ROWS, Row, read
 from noisyrnn.experiments.spec import Measurement, Run
 from noisyrnn.rnn import Classifier
 from noisyrnn.sde import SDE, AdditiveNoise
@@ -60,24 +60,24 @@ class Explained:
     portrait: Portrait
 
 
-def trained(directory: Path | str, experiment: str) -> list[Path]:
-    """Directories below that hold a finished network and rows of the experiment."""
+def trained(directory: Path | str, experiments: Sequence[str]) -> list[Path]:
+    """Directories below that hold a finished network and rows of one of the experiments."""
     if not Path(directory).is_dir():
         raise ValueError(f"There is no directory {directory}: give the one that experiments were run into.")
     places = [path.parent for path in sorted(Path(directory).rglob(CHECKPOINT))]
-    found = [place for place in places if summary_in(place) is not None and _told(place, experiment)]
+    found = [place for place in places if summary_in(place) is not None and _told(place, experiments)]
     if not found:
         raise ValueError(
-            f"No network with rows of {experiment} is below {directory}: run it with noisyrnn run {experiment}, or "
-            "name another experiment."
+            f"No network with rows of {' or '.join(experiments)} is below {directory}: run it with noisyrnn run "
+            f"{experiments[0]}, or name another experiment."
         )
     return found
 
 
-def explained(places: list[Path], experiment: str, *, samples: int = 100) -> Iterator[Explained]:
-    """Each run of the experiment with its portrait, made where it is not there yet."""
+def explained(places: Sequence[Path], experiments: Sequence[str], *, samples: int = 100) -> Iterator[Explained]:
+    """Each run of the experiments with its portrait, made where it is not there yet."""
     for place in places:
-        told = _told(place, experiment)
+        told = _told(place, experiments)
         disturbed = [row["value"] for row in told if row["measure"] != "clean"]
         clean = [row["value"] for row in told if row["measure"] == "clean"]
         if disturbed and clean:
@@ -105,8 +105,11 @@ def portrait(place: Path, *, samples: int = 100) -> Portrait:
     return made
 
 
-def _told(place: Path, experiment: str) -> list[dict]:
-    return [row for row in read(place / ROWS) if row["experiment"] == experiment]
+def _told(place: Path, experiments: Sequence[str]) -> list[Row]:
+    """The rows of the first of the experiments that has any."""
+    found = read(place / ROWS)
+    choices = ([row for row in found if row["experiment"] == experiment] for experiment in experiments)
+    return next((rows for rows in choices if rows), [])
 
 
 def _portrait(model: Classifier, run: Run, key: str, samples: int) -> Portrait:

@@ -27,7 +27,9 @@ _FEW = 4  # A rank correlation of fewer points says nothing.
 
 def explanation(
     directory: Annotated[Path, typer.Argument(help="Directory that experiments were run into, with its networks.")],
-    experiment: Annotated[str, typer.Option(help="Whose rows say how robust a network is.")] = "table-3",
+    experiments: Annotated[
+        list[str] | None, typer.Option("--experiment", help="Whose rows say how robust a network is; table-3 if none.")
+    ] = None,
     count: Annotated[int, typer.Option("--samples", min=1, help="Test samples for each network.")] = 100,
     out: Out = None,
     as_json: Json = False,
@@ -36,7 +38,7 @@ def explanation(
 
     What is computed is kept beside each network; an interrupted command goes on where it was.
 
-    Example: noisyrnn theory explanation results/ecg --experiment table-3 --out explanation.svg
+    Example: noisyrnn theory explanation results/ecg --experiment table-3 --experiment rivals --out explanation.svg
     """
     checked(out)
     from rich.console import Console
@@ -44,32 +46,35 @@ def explanation(
 
     from noisyrnn.experiments.portrait import explained, trained
 
-    places = trained(directory, experiment)
+    wanted = experiments or ["table-3"]
+    name = " and ".join(wanted)
+    places = trained(directory, wanted)
     shown = track(places, "networks", console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
     found = sorted(
-        (one for place in shown for one in explained([place], experiment, samples=count)),
+        (one for place in shown for one in explained([place], wanted, samples=count)),
         key=lambda one: -one.robust,
     )
     if not found:
-        raise ValueError(f"The rows of {experiment} do not have both clean and disturbed accuracies; name another one.")
+        raise ValueError(f"The rows of {name} do not have both clean and disturbed accuracies; name another one.")
     rows: list[dict[str, Cell]] = [
         {
             "network": one.model, "seed": one.seed, "epochs": one.epochs, "clean, %": one.clean,
-            "disturbed, %": one.robust, **{name: getattr(one.portrait, name) for name in _QUANTITIES},
+            "disturbed, %": one.robust,
+            **{quantity: getattr(one.portrait, quantity) for quantity in _QUANTITIES},
         }
         for one in found
     ]  # fmt: skip
     facts: dict[str, Cell] = {"networks": len(found), "samples": count}
-    for name in _QUANTITIES:
-        facts[f"rank correlation of {name} with disturbed accuracy"] = _correlation(found, name)
+    for quantity in _QUANTITIES:
+        facts[f"rank correlation of {quantity} with disturbed accuracy"] = _correlation(found, quantity)
     remarks = [
-        f"Disturbed is the mean accuracy over the disturbed columns of {experiment}; the correlation is Spearman's "
+        f"Disturbed is the mean accuracy over the disturbed columns of {name}; the correlation is Spearman's "
         "over these few networks, a description and no test.",
         "R, exponent and certified radius are about single layers of an SDE cell; a dash stands for other networks.",
     ]
     Answer(
-        title=f"What goes with robustness in {experiment}", facts=facts, rows=rows, remarks=remarks,
-        figure=lambda: _figure(found, experiment),
+        title=f"What goes with robustness in {name}", facts=facts, rows=rows, remarks=remarks,
+        figure=lambda: _figure(found, name),
     ).give(out=out, as_json=as_json)  # fmt: skip
 
 
