@@ -28,7 +28,8 @@ RESULTS = {
     ("figure-1", "salt-pepper"): "MNIST pixel by pixel:\nsalt and pepper, probability",
     ("figure-2", "white"): "heart beats:\nwhite noise, \u03c3",
 }
-PLAIN, NOISY = ("trained without noise", "#D55E00", "o"), ("trained with hidden noise", "#0072B2", "s")
+# As on the page of results.
+PLAIN, NOISY = ("trained without noise", "#0072B2", "s"), ("trained with hidden noise", "#D55E00", "o")
 LINES = {
     "lipschitz": PLAIN, "nrnn": NOISY, "nrnn mult 0.02 add 0.05": NOISY, "nrnn mult 0.03 add 0.06": NOISY
 }  # fmt: skip
