@@ -97,9 +97,11 @@ def _figure(found: list[Explained], experiment: str) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+    from noisyrnn.report.labels import model as title
+
     names = sorted({one.model for one in found})
-    colours, markers = colormaps["tab20"].colors, "osD^vP*Xh<>"  # type: ignore[attr-defined]
-    look = {name: (colours[i % len(colours)], markers[i % len(markers)]) for i, name in enumerate(names)}
+    colours, markers = colormaps["tab20"], "osD^vP*Xh<>"
+    look = {name: (colours(i % colours.N), markers[i % len(markers)]) for i, name in enumerate(names)}
     figure = Figure(figsize=(9.6, 7.4 + 0.22 * ((len(names) + 2) // 3)), layout="constrained")
     for axes, (name, label) in zip(figure.subplots(2, 2, sharey=True).flat, _QUANTITIES.items(), strict=True):
         for one, value in _points(found, name):
@@ -111,7 +113,7 @@ def _figure(found: list[Explained], experiment: str) -> Figure:
         axes.grid(alpha=0.3, linewidth=0.5)
     figure.supylabel(f"mean accuracy under disturbances, %, {experiment}", fontsize="medium")
     marks = [
-        Line2D([], [], color=colour, marker=marker, linestyle="none", markeredgecolor="black", label=name)
+        Line2D([], [], color=colour, marker=marker, linestyle="none", markeredgecolor="black", label=title(name))
         for name, (colour, marker) in look.items()
     ]
     figure.legend(handles=marks, loc="outside lower center", ncols=3, frameon=False, fontsize="small")
