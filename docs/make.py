@@ -27,6 +27,7 @@ RESULTS = {
     ("figure-1", "white"): "MNIST pixel by pixel:\nwhite noise, \u03c3",
     ("figure-1", "salt-pepper"): "MNIST pixel by pixel:\nsalt and pepper, probability",
     ("figure-2", "white"): "heart beats:\nwhite noise, \u03c3",
+    ("figure-2", "multiplicative"): "heart beats:\nmultiplicative noise, \u03c3",
 }
 # As on the page of results.
 PLAIN, NOISY = ("trained without noise", "#0072B2", "s"), ("trained with hidden noise", "#D55E00", "o")
@@ -36,9 +37,16 @@ LINES = {
 
 
 def picture(found: list[Row], wanted: dict[tuple[str, str], str], path: Path) -> None:
-    """Mean accuracy against strength, with a band of one standard deviation where there are several seeds."""
+    """Mean accuracy against strength, with a band of one standard deviation where there are several seeds.
+
+    Panels that nothing was measured for are left out.
+    """
+    known = {(row["experiment"], row["measure"]) for row in found}
+    wanted = {panel: label for panel, label in wanted.items() if panel in known}
     pyplot.rcParams.update({"font.size": 10, "svg.hashsalt": "noisyrnn", "axes.spines.top": False})
-    figure, axes = pyplot.subplots(1, len(wanted), figsize=(9.5, 3.2), sharey=True, layout="constrained")
+    figure, axes = pyplot.subplots(
+        1, len(wanted), figsize=(min(9.5, 4.6 * len(wanted)), 3.2), sharey=True, layout="constrained"
+    )
     for axis, ((experiment, measure), label) in zip(axes, wanted.items(), strict=True):
         for model, (name, colour, marker) in LINES.items():
             levels: dict[float, list[float]] = {}
@@ -56,9 +64,11 @@ def picture(found: list[Row], wanted: dict[tuple[str, str], str], path: Path) ->
             axis.fill_between(x, middle - spread, middle + spread, color=colour, alpha=0.2, linewidth=0)
             axis.set_title(f"{seeds} seed{'s' if seeds > 1 else ''}", fontsize="small", loc="right", color="grey")
         axis.set_xlabel(label)
-        axis.set_ylim(0, 100)
         axis.grid(alpha=0.25)
         axis.spines["right"].set_visible(False)
+    # Shared by all panels: from the ten below the lowest point of any curve.
+    lowest = min(value for axis in axes for line in axis.get_lines() for value in line.get_ydata())
+    axes[0].set_ylim(10 * (lowest // 10), 100)
     axes[0].set_ylabel("test accuracy, %")
     axes[0].legend(frameon=False, loc="lower left")
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)

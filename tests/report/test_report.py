@@ -152,7 +152,7 @@ def test_page_without_the_papers_tasks_leaves_the_verdicts_out(synthetic, tmp_pa
     records = [synthetic.record(experiment="demo", measure="white", level=level) for level in (0.0, 0.1)]
     synthetic.write(tmp_path / "rows.jsonl", records)
     text = Tags(report(tmp_path, tmp_path / "out").html.read_text(encoding="utf-8")).text
-    assert "Demo" in text
+    assert "Handwritten digits" in text
     assert "does not hold" not in text.partition("How to read")[0]
 
 
