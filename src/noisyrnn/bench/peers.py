@@ -9,13 +9,13 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
 from noisyrnn.models import LipschitzRNN, NoisyRNN
-from noisyrnn.rnn import Route
+from noisyrnn.rnn import Route, SDECell
 
 DT, ADDITIVE, MULTIPLICATIVE = 0.01, 0.05, 0.02
 
@@ -113,7 +113,7 @@ def torchsde_euler(problem: Problem) -> Work:
     """torchsde's Euler-Maruyama on the printed equation, with the Brownian motion prepared for the step size."""
     import torchsde
 
-    drift = LipschitzRNN(1, problem.hidden).cells[0]
+    cell = cast(SDECell, LipschitzRNN(1, problem.hidden).cells[0])
     x = torch.rand(problem.steps, problem.batch, 1)
     end = problem.steps * DT
 
@@ -122,10 +122,10 @@ def torchsde_euler(problem: Problem) -> Work:
 
         def __init__(self) -> None:
             super().__init__()
-            self.cell = drift
+            self.cell = cell
 
         def prepare(self) -> None:
-            self.built = self.cell.built(noisy=False).sde.drift  # type: ignore[operator]
+            self.built = cell.built(noisy=False).sde.drift
             self.drive = self.built.encode(x)
 
         def f(self, t: Tensor, h: Tensor) -> Tensor:
