@@ -62,8 +62,9 @@ def test_a_portrait_is_read_again_unless_other_samples_are_asked_for(places: dic
     kept = json.loads(path.read_text())
     path.write_text(json.dumps({**kept, "attacked": -1.0}))
     assert portrait(places["nrnn"], samples=20).attacked == -1.0
-    path.write_text(json.dumps({**kept, "attacked": -1.0, "samples": 19}))
-    assert portrait(places["nrnn"], samples=20) == first
+    for other in (json.dumps({**kept, "attacked": -1.0, "samples": 19}), '{"key": "cut o'):
+        path.write_text(other)
+        assert portrait(places["nrnn"], samples=20) == first
 
 
 def test_accuracies_are_those_of_the_rows(places: dict[str, Path]) -> None:

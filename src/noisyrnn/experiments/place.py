@@ -5,6 +5,7 @@ OUT/<key>/checkpoint.safetensors    its latest state
 OUT/<key>/branch.safetensors        its state before its latest decay
 OUT/<key>/DONE                      training is over: epochs, seconds, where, with which data
 OUT/<key>/rows.jsonl                what was measured
+OUT/<key>/portrait.json             what the theorems say of it, where that was asked
 OUT/<key>/lease.json                who is at work, while somebody is
 OUT/<key>/progress.json             how far that work is
 """

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -96,10 +97,11 @@ def portrait(place: Path, *, samples: int = 100) -> Portrait:
     path, run = place / PORTRAIT, spec_in(place)
     if run is None:
         raise ValueError(f"{place} does not hold a run that this version understands: run it again.")
-    if path.exists():
-        kept = json.loads(path.read_bytes())
-        if kept.get("samples") == samples and kept.get("key") == place.name:
-            return Portrait(**kept)
+    # Whatever is missing, damaged or of another number of samples is made again.
+    with suppress(OSError, ValueError, TypeError):
+        kept = Portrait(**json.loads(path.read_bytes()))
+        if (kept.samples, kept.key) == (samples, place.name):
+            return kept
     made = _portrait(load_network(place / CHECKPOINT), run, place.name, samples)
     write_json(path, asdict(made))
     return made
