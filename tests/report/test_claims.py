@@ -70,6 +70,14 @@ def test_one_seed_decides_nothing(synthetic) -> None:
     assert found.difference == 49
 
 
+def test_longer_training_has_the_last_word(synthetic) -> None:
+    short = rows(synthetic, [(60.0, 80.0)], protocol="reduced: epochs 5, seeds 1", epochs=5)
+    long = rows(synthetic, [(90.0, 85.0)], protocol="reduced: epochs 30, seeds 1", epochs=30)
+    for both in ([*short, *long], [*long, *short]):
+        [found] = findings(both, [CLAIM])
+        assert (found.difference, found.protocol) == (5, "reduced: epochs 30, seeds 1")
+
+
 def test_runs_that_are_no_pair_are_left_out(synthetic) -> None:
     pairs = rows(synthetic, [(96.0, 95.0), (96.2, 95.1)])
     lonely = synthetic.row(model=NOISY, seed=7, value=10.0, measure="white", level=0.8)

@@ -98,15 +98,17 @@ def verdict(low: float, high: float, margin: float) -> Verdict:
 
 
 def finding(claim: Claim, found: Runs) -> Finding:
-    """The claim decided in the regime that has the most to say: two seeds or more, the paper's, the most pairs."""
+    """The claim decided in the regime with the most to say: two seeds or more, the paper's, the most pairs, epochs."""
     task = next((task for task in TASKS if task.name == claim.task), None)
     paper = _printed_difference(claim, task) if task else None
     choices = []
     for model, regime in found:
         if model == claim.better and (claim.worse, regime) in found:
-            pairs = _pairs(found[model, regime].get(claim.column, {}), found[claim.worse, regime].get(claim.column, {}))
+            better = found[model, regime].get(claim.column, {})
+            pairs = _pairs(better, found[claim.worse, regime].get(claim.column, {}))
             if pairs:
-                choices.append((len(pairs) > 1, regime == "paper", len(pairs), regime, pairs))
+                epochs = max(row.epochs for row in better.values())
+                choices.append((len(pairs) > 1, regime == "paper", len(pairs), epochs, regime, pairs))
     if not choices:
         return Finding(claim=claim, verdict=Verdict.NOT_RUN, paper=paper)
     *_, regime, differences = max(choices)
