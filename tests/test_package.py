@@ -3,6 +3,7 @@
 import importlib.util
 import subprocess
 import sys
+from importlib.resources import files
 
 import pytest
 
@@ -28,3 +29,7 @@ def test_unknown_names_are_refused():
 def test_torchvision_is_not_drawn_in():
     # Its builds clash with torch's CPU build and then break unrelated packages on import.
     assert importlib.util.find_spec("torchvision") is None
+
+
+def test_type_checkers_of_users_may_read_the_hints():
+    assert (files("noisyrnn") / "py.typed").is_file()  # the marker of PEP 561
