@@ -6,6 +6,10 @@ pickled, and a task's directory is its only output, so an engine that sends them
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -13,6 +17,10 @@ import torch
 from pydantic import Field
 
 from noisyrnn.setting import Setting
+
+_WATCH = "noisyrnn-parent"
+_GLANCE = 1.0
+_GRACE = 10.0  # seconds: many batches, so that the second signal does not cut off the writing of a checkpoint
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -64,4 +72,18 @@ class Joblib(Setting):
 
 def _single(work: Callable[[Task], Result], task: Task) -> Result:
     torch.set_num_threads(1)
+    if all(thread.name != _WATCH for thread in threading.enumerate()):
+        threading.Thread(target=_leave_with, args=(os.getppid(),), name=_WATCH, daemon=True).start()
     return work(task)
+
+
+def _leave_with(parent: int) -> None:
+    """A worker whose parent has died goes too, instead of working on unseen for hours; training saves its state first.
+
+    The signal is sent again because the pool survives what the first one raises, and then waits for a parent in vain.
+    """
+    while True:
+        time.sleep(_GLANCE)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(_GRACE)
