@@ -35,6 +35,8 @@ bench: $(STAMP) ## speed beside the peers, as ratios in one run (idle machine); 
 
 docs: $(STAMP) ## regenerate what the documents show
 	$(BIN)/python docs/make.py
+	$(BIN)/noisyrnn report results --out docs/results
+	$(BIN)/python docs/results/make.py
 	$(BIN)/python docs/theory/make.py
 
 # Apart from the test environment: this peer's dependencies draw in a package that breaks others.

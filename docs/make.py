@@ -1,6 +1,6 @@
 """Make what the documents show: the README's picture from the recorded results, the demonstration's from its own rows.
 
-Run by `make docs`. Results, theory and speed have commands of their own, named on their pages.
+Run by `make docs`, which also remakes the report, and the numbers that the pages on results and theory quote.
 """
 
 from __future__ import annotations
@@ -39,8 +39,15 @@ LINES = {
 def picture(found: list[Row], wanted: dict[tuple[str, str], str], path: Path) -> None:
     """Mean accuracy against strength, with a band of one standard deviation where there are several seeds.
 
-    Panels that nothing was measured for are left out.
+    Panels that nothing was measured for are left out; where models were trained for several numbers of epochs, the
+    largest that all of them have is shown.
     """
+    found = [row for row in found if row["model"] in LINES]
+    epochs: dict[str, dict[str, set[int]]] = {}
+    for row in found:
+        epochs.setdefault(row["experiment"], {}).setdefault(row["model"], set()).add(row["epochs"])
+    longest = {experiment: max(set.intersection(*models.values()), default=None) for experiment, models in epochs.items()}
+    found = [row for row in found if row["epochs"] == longest[row["experiment"]]]
     known = {(row["experiment"], row["measure"]) for row in found}
     wanted = {panel: label for panel, label in wanted.items() if panel in known}
     pyplot.rcParams.update({"font.size": 10, "svg.hashsalt": "noisyrnn", "axes.spines.top": False})
@@ -62,7 +69,8 @@ def picture(found: list[Row], wanted: dict[tuple[str, str], str], path: Path) ->
             seeds = len(levels[x[0]])
             axis.plot(x, middle, marker=marker, color=colour, label=name, markersize=4)
             axis.fill_between(x, middle - spread, middle + spread, color=colour, alpha=0.2, linewidth=0)
-            axis.set_title(f"{seeds} seed{'s' if seeds > 1 else ''}", fontsize="small", loc="right", color="grey")
+            protocol = f"{longest[experiment]} epochs, {seeds} seed{'s' if seeds > 1 else ''}"
+            axis.set_title(protocol, fontsize="small", loc="right", color="grey")
         axis.set_xlabel(label)
         axis.grid(alpha=0.25)
         axis.spines["right"].set_visible(False)

@@ -9,7 +9,6 @@ every run; estimates are quoted with as many digits as their standard errors all
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
@@ -18,21 +17,15 @@ from quoted import SECTIONS
 
 from noisyrnn.cli.theory.answer import draw
 
+sys.path.append(str(Path(__file__).parents[1]))
+from marks import settle
+
 HERE = Path(__file__).parent
-PAGE = HERE / "README.md"
-MARK = re.compile(r"<!--n:([\w.-]+)-->(.*?)<!--/n-->")
 
 
 def main() -> None:
-    page = PAGE.read_text()
     numbers = {key: value for section in SECTIONS for key, value in section()}
-    quoted = dict(MARK.findall(page))
-    if unknown := quoted.keys() - numbers.keys():
-        sys.exit(f"{PAGE.name} quotes numbers that make.py does not compute: {', '.join(sorted(unknown))}.")
-    if "--check" in sys.argv[1:]:
-        stale = [f"{key} is {numbers[key]}, quoted as {old}" for key, old in quoted.items() if numbers[key] != old]
-        sys.exit(f"Stale; run docs/theory/make.py: {'; '.join(stale)}." if stale else 0)
-    PAGE.write_text(MARK.sub(lambda found: f"<!--n:{found[1]}-->{numbers[found[1]]}<!--/n-->", page))
+    settle(HERE / "README.md", numbers, check="--check" in sys.argv[1:])
     for name, figure in FIGURES.items():
         draw(figure(), HERE / f"{name}.svg")
 

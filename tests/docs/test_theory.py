@@ -36,6 +36,7 @@ def test_figures_are_there() -> None:
 @pytest.mark.timeout(1800)
 def test_numbers_are_current_and_a_stale_one_is_found(tmp_path: Path) -> None:
     shutil.copytree(PAGES, tmp_path / "theory")
+    shutil.copy(PAGES.parent / "marks.py", tmp_path)
     page = tmp_path / "theory" / "README.md"
     text = page.read_text()
     assert "<!--n:Q-->-0.004926<!--/n-->" in text

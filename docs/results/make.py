@@ -1,0 +1,95 @@
+"""Fill in every number that README.md quotes, from the files beside it.
+
+    python docs/results/make.py            rewrite the numbers between their marks
+    python docs/results/make.py --check    fail if a quoted number is stale
+
+The files are made by the commands that README.md names: report.json from the rows of all runs, explanation.json and
+bias.json from saved networks.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1]))
+from marks import settle
+
+HERE = Path(__file__).parent
+
+Numbers = Iterator[tuple[str, str]]
+NOISY, PLAIN = "nrnn mult 0.03 add 0.06", "lipschitz"
+
+
+def read(name: str) -> Any:
+    return json.loads((HERE / name).read_text())
+
+
+def cells(table: str) -> dict[tuple[str, str, float], dict[str, Any]]:
+    """The cells of a table by model, measure and level."""
+    return {
+        (cell["model"], cell["measure"], cell["level"]): cell
+        for cell in read("report.json")["tables"]
+        if cell["table"] == table and cell["seeds"]
+    }
+
+
+def mean(table: str, model: str, measure: str = "clean", level: float = 0.0) -> float:
+    return float(cells(table)[model, measure, level]["mean"])
+
+
+def heart_beats() -> Numbers:
+    table = cells("table-3")
+    for level in (0.8, 1.2):
+        ahead = table[NOISY, "multiplicative", level]["paper"] - table[PLAIN, "multiplicative", level]["paper"]
+        yield f"ecg.paper.ahead.{level}", f"{ahead:.1f}"
+    yield "ecg.cornn.prescribed", f"{mean('baseline-search', 'cornn draw 0'):.1f}"
+
+
+def ablation() -> Numbers:
+    both = [mean("ablation", f"nrnn mult {level} add {level}") for level in (0.01, 0.03, 0.06, 0.1)]
+    yield "ablation.both.least", f"{min(both):.1f}"
+    yield "ablation.both.most", f"{max(both):.1f}"
+    for level in (0, 0.01, 0.06):
+        yield f"ablation.white.{level}", f"{mean('ablation', f'nrnn mult {level} add {level}', 'white', 1.2):.1f}"
+    for level in (0.2, 0.4, 0.8):
+        yield f"ablation.additive.{level}", f"{mean('ablation', f'nrnn mult 0 add {level}'):.1f}"
+    yield "ablation.additive.white", f"{mean('ablation', 'nrnn mult 0 add 0.4', 'white', 1.2):.1f}"
+    yield "ablation.multiplicative", f"{mean('ablation', 'nrnn mult 0.2 add 0'):.1f}"
+    for name, found in read("bias.json").items():
+        for factor, accuracy in found.items():
+            yield f"bias.{name}.{factor}", f"{accuracy:.1f}"
+    scores: dict[str, float] = {}
+    for (model, _, _), cell in cells("noise-search-ecg").items():
+        scores[model] = scores.get(model, 0.0) + cell["mean"]
+    _, _, multiplicative, _, additive = max(scores, key=lambda model: scores[model]).split()
+    yield "search.multiplicative", multiplicative
+    yield "search.additive", additive
+
+
+def explanation() -> Numbers:
+    found = read("explanation.json")
+    R = {row["network"]: row["R"] for row in found["rows"]}
+    for name, network in {
+        "plain": PLAIN, "noisy": NOISY, "more": "nrnn mult 0.03 add 0.1", "input": "lipschitz input noise 0.8"
+    }.items():  # fmt: skip
+        yield f"R.{name}", f"{R[network]:.2f}"
+    for quantity in ("R", "exponent", "certified", "attacked"):
+        correlation = found["facts"][f"rank correlation of {quantity} with disturbed accuracy"]
+        yield f"correlation.{quantity}", f"{correlation:+.2f}".replace("-", "−")
+    ratios = [row["attacked"] / row["certified"] for row in found["rows"] if row["certified"]]
+    yield "ratio.least", f"{min(ratios):.0f}"
+    yield "ratio.most", f"{max(ratios):.0f}"
+    yield "networks", str(found["facts"]["networks"])
+
+
+def main() -> None:
+    numbers = {key: value for section in (heart_beats, ablation, explanation) for key, value in section()}
+    settle(HERE / "README.md", numbers, check="--check" in sys.argv[1:])
+
+
+if __name__ == "__main__":
+    main()
