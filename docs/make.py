@@ -46,7 +46,7 @@ def picture(found: list[Row], wanted: dict[tuple[str, str], str], path: Path) ->
     epochs: dict[str, dict[str, set[int]]] = {}
     for row in found:
         epochs.setdefault(row["experiment"], {}).setdefault(row["model"], set()).add(row["epochs"])
-    longest = {experiment: max(set.intersection(*models.values()), default=None) for experiment, models in epochs.items()}
+    longest = {name: max(set.intersection(*models.values()), default=None) for name, models in epochs.items()}
     found = [row for row in found if row["epochs"] == longest[row["experiment"]]]
     known = {(row["experiment"], row["measure"]) for row in found}
     wanted = {panel: label for panel, label in wanted.items() if panel in known}
