@@ -18,7 +18,10 @@ from noisyrnn.checkpoint import load, load_network
 from noisyrnn.data import MNIST
 from noisyrnn.data import load as splits_of
 from noisyrnn.evaluate import logits, stream
+from noisyrnn.experiments.paper import noisy_label
 from noisyrnn.experiments.place import CHECKPOINT, write_json
+from noisyrnn.models import Noisy
+from noisyrnn.paper import printed
 
 RADII = (0.01, 0.05, 0.1, 0.15)
 DEVIATION = 0.3081
@@ -72,6 +75,11 @@ def measured(network: nn.Module, x: Tensor, y: Tensor, others: dict[str, nn.Modu
     return found | {name: {f"{r:g}": accuracy(plain(x, slope, r)) for r in RADII} for name, slope in slopes.items()}
 
 
+def distance(found: dict[str, float], paper: dict[str, float]) -> float | None:
+    """Mean difference from the paper's accuracies without sign, in points; none for the clean images."""
+    return None if "0" in found else sum(abs(found[f"{r:g}"] - paper[f"fgsm:{r:g}"]) for r in RADII) / len(RADII)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path)
@@ -80,19 +88,23 @@ def main() -> None:
     given = parser.parse_args()
     test = splits_of(MNIST()).test
     x, y = test.x[: given.samples], test.y[: given.samples]
-    networks, found = {}, {}
+    networks, about, found = {}, {}, {}
     for place in given.runs:
         record = load(place / CHECKPOINT).record
         if record.model is None:
             parser.error(f"The checkpoint in {place} does not say which model it is of.")
-        label = f"{record.model.kind} after {record.position['epoch']} epochs"
+        model = noisy_label(record.model) if isinstance(record.model, Noisy) else record.model.kind
+        label = f"{model} after {record.position['epoch']} epochs"
         networks[label] = load_network(place / CHECKPOINT).eval()
+        about[label] = printed("ordered-mnist-fgsm")[model]
     for label, network in networks.items():
-        found[label] = measured(network, x, y, {name: other for name, other in networks.items() if name != label})
+        rows = measured(network, x, y, {name: other for name, other in networks.items() if name != label})
+        found[label] = {name: {"accuracy": row, "distance": distance(row, about[label])} for name, row in rows.items()}
         print(label)
         for name, row in found[label].items():
-            print(f"  {name:40} " + "  ".join(f"{r}: {value:5.1f}" for r, value in row.items()))
-    write_json(given.out, {"samples": given.samples, "accuracy": found})
+            print(f"  {name:40} " + "  ".join(f"{r}: {value:5.1f}" for r, value in row["accuracy"].items()), end="")
+            print("" if row["distance"] is None else f"  {row['distance']:5.1f} from the paper")
+    write_json(given.out, {"samples": given.samples, "found": found})
 
 
 if __name__ == "__main__":
