@@ -88,7 +88,9 @@ def main() -> None:
     given = parser.parse_args()
     test = splits_of(MNIST()).test
     x, y = test.x[: given.samples], test.y[: given.samples]
-    networks, about, found = {}, {}, {}
+    networks: dict[str, nn.Module] = {}
+    about: dict[str, dict[str, float]] = {}
+    found: dict[str, dict[str, object]] = {}
     for place in given.runs:
         record = load(place / CHECKPOINT).record
         if record.model is None:
@@ -99,11 +101,12 @@ def main() -> None:
         about[label] = printed("ordered-mnist-fgsm")[model]
     for label, network in networks.items():
         rows = measured(network, x, y, {name: other for name, other in networks.items() if name != label})
-        found[label] = {name: {"accuracy": row, "distance": distance(row, about[label])} for name, row in rows.items()}
         print(label)
-        for name, row in found[label].items():
-            print(f"  {name:40} " + "  ".join(f"{r}: {value:5.1f}" for r, value in row["accuracy"].items()), end="")
-            print("" if row["distance"] is None else f"  {row['distance']:5.1f} from the paper")
+        for name, row in rows.items():
+            away = distance(row, about[label])
+            found.setdefault(label, {})[name] = {"accuracy": row, "distance": away}
+            print(f"  {name:40} " + "  ".join(f"{r}: {value:5.1f}" for r, value in row.items()), end="")
+            print("" if away is None else f"  {away:5.1f} from the paper")
     write_json(given.out, {"samples": given.samples, "found": found})
 
 
