@@ -22,18 +22,20 @@ HERE = Path(__file__).parent
 
 Numbers = Iterator[tuple[str, str]]
 NOISY, PLAIN = "nrnn mult 0.03 add 0.06", "lipschitz"
+DIGITS = {"lipschitz": "plain", "nrnn mult 0.02 add 0.05": "noisy", "nrnn mult 0.02 add 0.02": "less"}
+DIGITS |= {name: name for name in ("antisymmetric", "cornn", "exprnn")}
 
 
 def read(name: str) -> Any:
     return json.loads((HERE / name).read_text())
 
 
-def cells(table: str) -> dict[tuple[str, str, float], dict[str, Any]]:
+def cells(table: str, epochs: int = 100) -> dict[tuple[str, str, float], dict[str, Any]]:
     """The cells of a table by model, measure and level."""
     return {
         (cell["model"], cell["measure"], cell["level"]): cell
         for cell in read("report.json")["tables"]
-        if cell["table"] == table and cell["seeds"]
+        if cell["table"] == table and cell["seeds"] and cell["epochs"] == str(epochs)
     }
 
 
@@ -47,6 +49,16 @@ def heart_beats() -> Numbers:
         ahead = table[NOISY, "multiplicative", level]["paper"] - table[PLAIN, "multiplicative", level]["paper"]
         yield f"ecg.paper.ahead.{level}", f"{ahead:.1f}"
     yield "ecg.cornn.prescribed", f"{mean('baseline-search', 'cornn draw 0'):.1f}"
+
+
+def digits() -> Numbers:
+    """Accuracies as mnist.<model>.<epochs>.<measure>.<level>, of the models that the text compares."""
+    for epochs in (10, 30, 100):
+        for table in ("table-1", "table-2"):
+            for (model, measure, level), cell in cells(table, epochs).items():
+                if name := DIGITS.get(model):
+                    key = measure.replace(" ", "-") + (f".{level:g}" if level else "")
+                    yield f"mnist.{name}.{epochs}.{key}", f"{cell['mean']:.1f}"
 
 
 def ablation() -> Numbers:
@@ -87,7 +99,7 @@ def explanation() -> Numbers:
 
 
 def main() -> None:
-    numbers = {key: value for section in (heart_beats, ablation, explanation) for key, value in section()}
+    numbers = {key: value for section in (heart_beats, digits, ablation, explanation) for key, value in section()}
     settle(HERE / "README.md", numbers, check="--check" in sys.argv[1:])
 
 
