@@ -204,6 +204,11 @@ def test_explanation_of_the_networks_of_an_experiment(told: Command, tmp_path: P
     assert disturbed == sorted(disturbed, reverse=True)
     assert {row["network"] for row in answer["rows"] if row["R"] is None} == {"gru"}
     assert "certified l2 radius" in out.read_text()
+    assert ", 1 epochs" not in out.read_text()
+    longer = {"lipschitz": recipes["lipschitz"].model_copy(update={"train": train.model_copy(update={"epochs": 2})})}
+    run(Experiment(name="tiny", claim="", data=digits, recipes=longer, measurements=measured, seeds=1), tmp_path)
+    told("explanation", tmp_path, "--experiment", "tiny", "--samples", 5, "--out", out)
+    assert "Lipschitz RNN, 2 epochs" in out.read_text()
 
 
 def test_curvature_takes_the_plain_loop_by_itself() -> None:

@@ -215,6 +215,20 @@ def test_figures_have_bands_of_one_deviation_and_begin_clean(synthetic) -> None:
     assert curve.printed == ((0.0, 97.7), (0.4, 97.4))
 
 
+def test_the_longest_training_is_drawn(synthetic) -> None:
+    levels = (0.1, 0.2)
+    rows = [
+        synthetic.row(
+            experiment="figure-1", model="lipschitz", measure="white", level=level, value=float(epochs), epochs=epochs,
+            protocol=f"reduced: epochs {epochs}, seeds 1", key=str(epochs),
+        )
+        for epochs in (30, 5)
+        for level in levels
+    ]  # fmt: skip
+    [figure] = figures("figure-1", "", runs(rows, TASKS[0].experiments), TASKS[0])
+    assert figure.panels[0].curves[0].means == (30.0, 30.0)
+
+
 def test_each_measure_is_drawn_in_a_regime_that_has_it(synthetic) -> None:
     """Table 1 with few epochs beside table 2 in full: both are drawn, each labelled."""
     few = {"experiment": "table-1", "measure": "white", "protocol": "reduced: epochs 5, seeds 1", "epochs": 5}

@@ -80,7 +80,7 @@ class Figure:
 def figures(name: str, title: str, found: Runs, task: Task | None = None) -> tuple[Figure, ...]:
     """Figures of one task or experiment: the paper's models together, then own models beside the main two of the paper.
 
-    Under each measure a model is drawn in one regime: the paper's if it was run so, else the one with most seeds.
+    Under each measure a model is drawn in one regime: the paper's if it was run so, else that with most seeds, epochs.
     """
     present = {model for model, _ in found}
     known = [model for model in _PLACES if model in present] if task else []
@@ -115,13 +115,14 @@ def _panels(found: Runs, models: Sequence[str], task: Task | None) -> tuple[Pane
 
 def _regimes(found: Runs, measure: str) -> dict[str, str]:
     """The regime in which each model is drawn under a measure."""
-    seeds = {
-        who: max((len(rows) for column, rows in columns.items() if column[0] == measure), default=0)
-        for who, columns in found.items()
-    }
-    measured = [who for who in found if seeds[who]]
+    weights = {}
+    for (model, regime), columns in found.items():
+        measured = [list(rows.values()) for column, rows in columns.items() if column[0] == measure]
+        if measured:
+            seeds, epochs = max(map(len, measured)), max(row.epochs for rows in measured for row in rows)
+            weights[model, regime] = (regime == "paper", seeds, epochs, regime)
     # The last of a model stays.
-    return dict(sorted(measured, key=lambda who: (who[1] == "paper", seeds[who], who[1])))
+    return dict(sorted(weights, key=lambda who: weights[who]))
 
 
 def _curve(found: Runs, model: str, regime: str, measure: str, style: int, task: Task | None) -> Curve:

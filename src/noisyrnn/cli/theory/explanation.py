@@ -99,13 +99,14 @@ def _figure(found: list[Explained], experiment: str) -> Figure:
 
     from noisyrnn.report.labels import model as title
 
-    names = sorted({one.model for one in found})
+    kinds = sorted({(one.model, one.epochs) for one in found})
+    several = len({epochs for _, epochs in kinds}) > 1
     colours, markers = colormaps["tab20"], "osD^vP*Xh<>"
-    look = {name: (colours(i % colours.N), markers[i % len(markers)]) for i, name in enumerate(names)}
-    figure = Figure(figsize=(9.6, 7.4 + 0.22 * ((len(names) + 2) // 3)), layout="constrained")
+    look = {kind: (colours(i % colours.N), markers[i % len(markers)]) for i, kind in enumerate(kinds)}
+    figure = Figure(figsize=(9.6, 7.4 + 0.22 * ((len(kinds) + 2) // 3)), layout="constrained")
     for axes, (name, label) in zip(figure.subplots(2, 2, sharey=True).flat, _QUANTITIES.items(), strict=True):
         for one, value in _points(found, name):
-            colour, marker = look[one.model]
+            colour, marker = look[one.model, one.epochs]
             axes.plot(value, one.robust, marker, color=colour, markersize=8, markeredgecolor="black", linestyle="none")
         correlation = _correlation(found, name)
         axes.set(xlabel=label, title="" if correlation is None else f"rank correlation {correlation:+.2f}")
@@ -113,8 +114,9 @@ def _figure(found: list[Explained], experiment: str) -> Figure:
         axes.grid(alpha=0.3, linewidth=0.5)
     figure.supylabel(f"mean accuracy under disturbances, %, {experiment}", fontsize="medium")
     marks = [
-        Line2D([], [], color=colour, marker=marker, linestyle="none", markeredgecolor="black", label=title(name))
-        for name, (colour, marker) in look.items()
-    ]
+        Line2D([], [], color=colour, marker=marker, linestyle="none", markeredgecolor="black",
+               label=f"{title(name)}, {epochs} epochs" if several else title(name))
+        for (name, epochs), (colour, marker) in look.items()
+    ]  # fmt: skip
     figure.legend(handles=marks, loc="outside lower center", ncols=3, frameon=False, fontsize="small")
     return figure
