@@ -249,6 +249,27 @@ def test_settings_that_cannot_be_meant_are_refused() -> None:
         fit(network_of(Lipschitz(hidden=4)), Split(x=data.x, y=data.y + 1), Train(), seed=0)
 
 
+def test_drop_last_leaves_out_what_does_not_fill_a_batch() -> None:
+    split = Split(x=torch.randn(10, 5, 1), y=torch.arange(10) % 2)
+    seen = []
+    for drop in (False, True):
+        network = fresh(Lipschitz(hidden=4), inputs=1, classes=2, seed=0)
+        moments: list[int] = []
+        [epoch] = fit(network, split, Train(epochs=1, batch=4, drop_last=drop), seed=0,
+                      progress=lambda moment, moments=moments: moments.append(moment.batches))  # fmt: skip
+        seen.append(moments)
+        assert epoch.accuracy in [100 * right / (8 if drop else 10) for right in range(11)]
+    assert seen == [[3, 3, 3], [2, 2]]
+    with pytest.raises(ValueError, match="10 samples do not fill a batch of 11"):
+        fit(network, split, Train(batch=11, drop_last=True), seed=0)
+
+
+def test_runs_from_before_a_field_was_there_keep_their_names() -> None:
+    assert "drop_last" not in Train().model_dump()
+    dropping = Train(drop_last=True)
+    assert Train.model_validate(dropping.model_dump(mode="json")) == dropping
+
+
 def test_lengths_reach_the_network() -> None:
     """What lies beyond a sequence's end must not matter to training."""
     data = split()

@@ -76,7 +76,7 @@ def fit(
     weight = next(network.parameters())
     class_weights = None if train.class_weights is None else torch.tensor(train.class_weights).to(weight)
     noise = None if train.input_noise is None else with_range(train.input_noise, split.x)
-    batches = -(-len(split) // train.batch)
+    batches = train.batches(len(split))
     doors = state.doors
     with torch.random.fork_rng(devices=[]), held_back(path is not None) as asked:
         torch.set_rng_state(doors.rest.get_state())
@@ -162,11 +162,12 @@ def _close_epoch(state: State, split: Split, validation: Split | None) -> None:
     if improved and train.best:
         state.best = {name: tensor.detach().clone() for name, tensor in state.network.state_dict().items()}
     stale = 0 if improved else at.stale + 1
+    seen = min(len(split), train.batches(len(split)) * train.batch)
     record = Epoch(
         epoch=at.epoch,
         rate=train.rate(at.epoch),
-        loss=at.loss / len(split),
-        accuracy=100 * at.right / len(split),
+        loss=at.loss / seen,
+        accuracy=100 * at.right / seen,
         validation=found,
         seconds=at.seconds,
     )
@@ -182,6 +183,11 @@ def _close_epoch(state: State, split: Split, validation: Split | None) -> None:
 def _refuse(network: Classifier, split: Split, train: Train, validation: Split | None, every: int | None) -> None:
     if len(split) == 0:
         raise ValueError("There is nothing to train on: the split has no samples.")
+    if train.batches(len(split)) == 0:
+        raise ValueError(
+            f"drop_last=True leaves nothing to train on: {len(split)} samples do not fill a batch of {train.batch}; "
+            "choose a smaller batch."
+        )
     refuse_unfinite(split.x)
     lowest, highest = int(split.y.min()), int(split.y.max())
     if lowest < 0 or highest >= network.classes:

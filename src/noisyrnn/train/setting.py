@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, TypeVar
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, model_serializer, model_validator
 
 from noisyrnn.attack import Attack
 from noisyrnn.models import Optimiser
@@ -24,9 +25,10 @@ class Train(Setting):
     """How a network is trained; the defaults are the noisy RNN's, with decay and all options left out.
 
     ``decay`` {e: factor} multiplies the rate after epoch e, counted from 0, as the authors' code does: with {90: 0.1},
-    91 epochs run at the full rate. ``input_noise`` and ``adversary`` disturb the inputs of each batch; ``dropout`` acts
-    on the last state. ``best`` keeps the weights of the best validation accuracy, ``patience`` stops after that many
-    epochs without a better one; both are off in the paper's protocol.
+    91 epochs run at the full rate. ``drop_last`` leaves out the last samples of an epoch that do not fill a batch: a
+    step from few of them can end the training of RMSprop badly. ``input_noise`` and ``adversary`` disturb the inputs of
+    each batch; ``dropout`` acts on the last state. ``best`` keeps the weights of the best validation accuracy,
+    ``patience`` stops after that many epochs without a better one; both are off in the paper's protocol.
 
     >>> [round(Train(lr=0.1, epochs=100, decay={90: 0.1}).rate(epoch), 3) for epoch in (0, 90, 91)]
     [0.1, 0.1, 0.01]
@@ -36,6 +38,7 @@ class Train(Setting):
     lr: Positive = 1e-3
     lr_orthogonal: Positive | None = None
     batch: int = Field(default=128, ge=1)
+    drop_last: bool = False
     epochs: int = Field(default=100, ge=1)
     decay: dict[Annotated[int, Field(ge=0)], Positive] = Field(default={})
     clip: Positive | None = None
@@ -59,6 +62,20 @@ class Train(Setting):
         if (self.best or self.patience) and not self.validate_epochs:
             raise ValueError("best and patience look at the validation split; set validate_epochs=True with them.")
         return self
+
+    @model_serializer(mode="wrap")
+    def _older(self, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        # Runs are named after what is written here; those from before this field was there keep their names.
+        written = handler(self)
+        return written if self.drop_last else {key: value for key, value in written.items() if key != "drop_last"}
+
+    def batches(self, samples: int) -> int:
+        """Steps in an epoch.
+
+        >>> Train(batch=128).batches(300), Train(batch=128, drop_last=True).batches(300)
+        (3, 2)
+        """
+        return samples // self.batch if self.drop_last else -(-samples // self.batch)
 
     def factor(self, epoch: int) -> float:
         """Product of all decays before an epoch."""
