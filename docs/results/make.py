@@ -61,6 +61,20 @@ def digits() -> Numbers:
                     yield f"mnist.{name}.{epochs}.{key}", f"{cell['mean']:.1f}"
 
 
+READINGS = {"plain": "x + r sign(g)", "clipped": "clipped to [0, 1]", "standardised": "r on standardised pixels",
+            "margin": "g of the logit margin", "largest": "g / max|g|"}  # fmt: skip
+
+
+def attacks() -> Numbers:
+    """Readings of FGSM as fgsm.<model>.<reading>.<radius>, and how far they are from the paper."""
+    for network, found in read("attacks.json")["found"].items():
+        name = DIGITS[network.split(" after ")[0]]
+        for key, reading in READINGS.items():
+            yield f"fgsm.{name}.{key}.away", f"{found[reading]['distance']:.1f}"
+            for radius, accuracy in found[reading]["accuracy"].items():
+                yield f"fgsm.{name}.{key}.{radius}", f"{accuracy:.1f}"
+
+
 def ablation() -> Numbers:
     both = [mean("ablation", f"nrnn mult {level} add {level}") for level in (0.01, 0.03, 0.06, 0.1)]
     yield "ablation.both.least", f"{min(both):.1f}"
@@ -99,7 +113,9 @@ def explanation() -> Numbers:
 
 
 def main() -> None:
-    numbers = {key: value for section in (heart_beats, digits, ablation, explanation) for key, value in section()}
+    numbers = {
+        key: value for section in (heart_beats, digits, attacks, ablation, explanation) for key, value in section()
+    }
     settle(HERE / "README.md", numbers, check="--check" in sys.argv[1:])
 
 
