@@ -52,7 +52,7 @@ def picture(found: list[Row], wanted: dict[tuple[str, str], str], path: Path) ->
     wanted = {panel: label for panel, label in wanted.items() if panel in known}
     pyplot.rcParams.update({"font.size": 10, "svg.hashsalt": "noisyrnn", "axes.spines.top": False})
     figure, axes = pyplot.subplots(
-        1, len(wanted), figsize=(min(9.5, 4.6 * len(wanted)), 3.2), sharey=True, layout="constrained"
+        1, len(wanted), figsize=(min(10.5, 4.6 * len(wanted)), 3.4), sharey=True, layout="constrained"
     )
     for axis, ((experiment, measure), label) in zip(axes, wanted.items(), strict=True):
         for model, (name, colour, marker) in LINES.items():
@@ -78,7 +78,8 @@ def picture(found: list[Row], wanted: dict[tuple[str, str], str], path: Path) ->
     lowest = min(value for axis in axes for line in axis.get_lines() for value in line.get_ydata())
     axes[0].set_ylim(10 * (lowest // 10), 100)
     axes[0].set_ylabel("test accuracy, %")
-    axes[0].legend(frameon=False, loc="lower left")
+    marks, names = axes[0].get_legend_handles_labels()
+    figure.legend(marks, names, frameon=False, loc="outside lower center", ncols=2)
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     pyplot.close(figure)
 
