@@ -16,7 +16,9 @@ def test_code_in_the_document_runs(name):
     exec("\n".join(blocks), {"__name__": "document"})
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/tour.md", "docs/extend.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/tour.md", "docs/extend.md", "docs/results/README.md", "docs/theory/README.md"]
+)
 def test_links_and_pictures_exist(name):
     page = ROOT / name
     targets = re.findall(r"\]\(([^)#:]+)\)", page.read_text())
