@@ -59,6 +59,8 @@ def digits() -> Numbers:
                 if name := DIGITS.get(model):
                     key = measure.replace(" ", "-") + (f".{level:g}" if level else "")
                     yield f"mnist.{name}.{epochs}.{key}", f"{cell['mean']:.1f}"
+                    if cell["paper"] is not None:
+                        yield f"mnist.{name}.paper.{key}", f"{cell['paper']:.1f}"
 
 
 READINGS = {"plain": "x + r sign(g)", "clipped": "clipped to [0, 1]", "standardised": "r on standardised pixels",
