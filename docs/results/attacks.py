@@ -11,16 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from networks import model_of, networks_of
 from torch import Tensor, nn
 
 from noisyrnn.attack import Loss, gradient
-from noisyrnn.checkpoint import load, load_network
 from noisyrnn.data import MNIST
 from noisyrnn.data import load as splits_of
 from noisyrnn.evaluate import logits, stream
-from noisyrnn.experiments.paper import noisy_label
-from noisyrnn.experiments.place import CHECKPOINT, write_json
-from noisyrnn.models import Noisy
+from noisyrnn.experiments.place import write_json
 from noisyrnn.paper import printed
 
 RADII = (0.01, 0.05, 0.1, 0.15)
@@ -88,22 +86,13 @@ def main() -> None:
     given = parser.parse_args()
     test = splits_of(MNIST()).test
     x, y = test.x[: given.samples], test.y[: given.samples]
-    networks: dict[str, nn.Module] = {}
-    about: dict[str, dict[str, float]] = {}
+    networks, paper = networks_of(given.runs), printed("ordered-mnist-fgsm")
     found: dict[str, dict[str, object]] = {}
-    for place in given.runs:
-        record = load(place / CHECKPOINT).record
-        if record.model is None:
-            parser.error(f"The checkpoint in {place} does not say which model it is of.")
-        model = noisy_label(record.model) if isinstance(record.model, Noisy) else record.model.kind
-        label = f"{model} after {record.position['epoch']} epochs"
-        networks[label] = load_network(place / CHECKPOINT).eval()
-        about[label] = printed("ordered-mnist-fgsm")[model]
     for label, network in networks.items():
         rows = measured(network, x, y, {name: other for name, other in networks.items() if name != label})
         print(label)
         for name, row in rows.items():
-            away = distance(row, about[label])
+            away = distance(row, paper[model_of(label)])
             found.setdefault(label, {})[name] = {"accuracy": row, "distance": away}
             print(f"  {name:40} " + "  ".join(f"{r}: {value:5.1f}" for r, value in row.items()), end="")
             print("" if away is None else f"  {away:5.1f} from the paper")
