@@ -65,6 +65,18 @@ def test_protocols_are_never_mixed(synthetic) -> None:
     assert (reduced.mean, reduced.seeds) == (50, 2)
 
 
+@pytest.mark.parametrize("model", ["lipschitz", "lstm"])
+def test_longer_training_stands_above_shorter(synthetic, model: str) -> None:
+    rows = [
+        synthetic.row(model=model, epochs=epochs, protocol=f"reduced: epochs {epochs}, seeds 1")
+        for epochs in (30, 9, 10)
+    ]
+    rows.append(synthetic.row(model=model))
+    shown = [line.epochs for line in filled(rows).lines if line.model == model]
+    assert shown == ["100", "30", "10", "9"]
+    assert [line.epochs for line in own_table("table-3", runs(rows, ("table-3",))).lines] == shown
+
+
 def test_a_seed_counts_once_whoever_measured_it(synthetic) -> None:
     rows = [synthetic.row(value=97.0), synthetic.row(experiment="figure-2", value=50.0)]
     rows += [synthetic.row(key="again", value=96.0, created="2001-01-02T00:00:00Z")]

@@ -123,13 +123,11 @@ def table(printed: Printed, found: Runs) -> Table:
     }
     columns = (*printed.columns, *sorted(extra))
     shown = {who: measured for who, measured in found.items() if any(column in measured for column in columns)}
+    own = sorted({model for model, _ in shown} - set(printed.lines))
     lines = []
-    for model in printed.lines:
-        regimes = sorted((regime for name, regime in shown if name == model), key=lambda kind: (kind != "paper", kind))
+    for model in (*printed.lines, *own):
+        regimes = [regime for name, regime in _ordered(shown) if name == model]
         lines += [_line(model, regime, shown.get((model, regime), {}), columns, printed) for regime in regimes or [""]]
-    for model, regime in sorted(shown):
-        if model not in printed.lines:
-            lines.append(_line(model, regime, shown[model, regime], columns, printed))
     return Table(
         name=printed.name, caption=printed.caption, note=printed.note, columns=columns, lines=_with_best(lines)
     )
@@ -140,8 +138,19 @@ def own_table(experiment: str, found: Runs) -> Table:
     measured = {column for columns in found.values() for column in columns}
     columns = tuple(sorted(measured, key=lambda column: (column != CLEAN, column)))
     empty = Printed(name=experiment, caption="", columns=columns, lines={})
-    lines = [_line(model, regime, found[model, regime], columns, empty) for model, regime in sorted(found)]
+    lines = [_line(model, regime, found[model, regime], columns, empty) for model, regime in _ordered(found)]
     return Table(name=experiment, caption="", note="", columns=columns, lines=_with_best(lines))
+
+
+def _ordered(found: Runs) -> list[tuple[str, str]]:
+    """Model by model, each with the paper's protocol first, then from the longest training to the shortest."""
+
+    def place(who: tuple[str, str]) -> tuple[str, bool, int, str]:
+        model, regime = who
+        epochs = max(row.epochs for seeds in found[who].values() for row in seeds.values())
+        return model, regime != "paper", -epochs, regime
+
+    return sorted(found, key=place)
 
 
 def _line(
