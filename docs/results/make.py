@@ -3,8 +3,8 @@
     python docs/results/make.py            rewrite the numbers between their marks
     python docs/results/make.py --check    fail if a quoted number is stale
 
-The files are made by the commands that README.md names: report.json from the rows of all runs, explanation.json and
-bias.json from saved networks.
+The files are made by the commands that README.md names: report.json from the rows of all runs, the others from saved
+networks.
 """
 
 from __future__ import annotations
@@ -54,13 +54,28 @@ def heart_beats() -> Numbers:
 def digits() -> Numbers:
     """Accuracies as mnist.<model>.<epochs>.<measure>.<level>, of the models that the text compares."""
     for epochs in (10, 30, 100):
-        for table in ("table-1", "table-2"):
+        for table in ("table-1", "table-2", "table-2-pgd"):
             for (model, measure, level), cell in cells(table, epochs).items():
                 if name := DIGITS.get(model):
                     key = measure.replace(" ", "-") + (f".{level:g}" if level else "")
                     yield f"mnist.{name}.{epochs}.{key}", f"{cell['mean']:.1f}"
                     if cell["paper"] is not None:
                         yield f"mnist.{name}.paper.{key}", f"{cell['paper']:.1f}"
+
+
+def ahead() -> Numbers:
+    """By how much the noisy RNN leads after 100 epochs, and how far its clipped FGSM and the plain one's are off."""
+    table = cells("table-1") | cells("table-2")
+    names = {name: model for model, name in DIGITS.items()}
+    for measure, level in (("white", 0.3), ("fgsm", 0.1)):
+        lead = table[names["noisy"], measure, level]["mean"] - table[names["plain"], measure, level]["mean"]
+        yield f"mnist.ahead.{measure}.{level:g}", f"{lead:.1f}"
+    for name in ("noisy", "plain"):
+        clipped = [
+            cell for (model, measure, _), cell in table.items() if (model, measure) == (names[name], "fgsm clipped")
+        ]
+        away = sum(abs(cell["mean"] - cell["paper"]) for cell in clipped) / len(clipped)
+        yield f"fgsm.{name}.all.away", f"{away:.1f}"
 
 
 READINGS = {"plain": "x + r sign(g)", "clipped": "clipped to [0, 1]", "standardised": "r on standardised pixels",
@@ -71,10 +86,33 @@ def attacks() -> Numbers:
     """Readings of FGSM as fgsm.<model>.<reading>.<radius>, and how far they are from the paper."""
     for network, found in read("attacks.json")["found"].items():
         name = DIGITS[network.split(" after ")[0]]
-        for key, reading in READINGS.items():
+        (transfer,) = [reading for reading in found if " after " in reading]
+        for key, reading in {**READINGS, "transfer": transfer}.items():
             yield f"fgsm.{name}.{key}.away", f"{found[reading]['distance']:.1f}"
             for radius, accuracy in found[reading]["accuracy"].items():
                 yield f"fgsm.{name}.{key}.{radius}", f"{accuracy:.1f}"
+
+
+IMPULSES = {"printed": "as printed", "salt": "salt only", "each": "alpha each", "negative": "pepper is -1"}
+
+
+def impulses() -> Numbers:
+    """Readings of salt and pepper as impulses.<model>.<reading>.<probability>, and how far they are from the paper."""
+    for network, found in read("impulses.json")["found"].items():
+        name = DIGITS[network.split(" after ")[0]]
+        for key, reading in IMPULSES.items():
+            yield f"impulses.{name}.{key}.away", f"{found[reading]['distance']:.1f}"
+            for level, accuracy in found[reading]["accuracy"].items():
+                yield f"impulses.{name}.{key}.{level}", f"{accuracy:.1f}"
+
+
+def certified() -> Numbers:
+    """Certified accuracies as certified.<model>.<noise>.<radius>."""
+    for network, found in read("certified.json")["found"].items():
+        name = DIGITS[network.split(" after ")[0]]
+        for sigma, accuracies in found.items():
+            for radius, accuracy in accuracies.items():
+                yield f"certified.{name}.{sigma}.{radius}", f"{accuracy:.1f}"
 
 
 def ablation() -> Numbers:
@@ -114,10 +152,11 @@ def explanation() -> Numbers:
     yield "networks", str(found["facts"]["networks"])
 
 
+SECTIONS = (heart_beats, digits, ahead, attacks, impulses, ablation, explanation)
+
+
 def main() -> None:
-    numbers = {
-        key: value for section in (heart_beats, digits, attacks, ablation, explanation) for key, value in section()
-    }
+    numbers = {key: value for section in SECTIONS for key, value in section()}
     settle(HERE / "README.md", numbers, check="--check" in sys.argv[1:])
 
 
