@@ -115,6 +115,13 @@ def certified() -> Numbers:
                 yield f"certified.{name}.{sigma}.{radius}", f"{accuracy:.1f}"
 
 
+def curvature() -> Numbers:
+    """Of the loss around a network, as hessian.<network>.<top, trace or error>."""
+    for row in read("hessian.json")["rows"]:
+        for key, name in {"top": "\u03bb1", "trace": "trace", "error": "standard error"}.items():
+            yield f"hessian.{row['network']}.{key}", f"{row[name]:.3g}"
+
+
 def ablation() -> Numbers:
     both = [mean("ablation", f"nrnn mult {level} add {level}") for level in (0.01, 0.03, 0.06, 0.1)]
     yield "ablation.both.least", f"{min(both):.1f}"
@@ -152,7 +159,7 @@ def explanation() -> Numbers:
     yield "networks", str(found["facts"]["networks"])
 
 
-SECTIONS = (heart_beats, digits, ahead, attacks, impulses, ablation, explanation)
+SECTIONS = (heart_beats, digits, ahead, attacks, impulses, curvature, ablation, explanation)
 
 
 def main() -> None:
