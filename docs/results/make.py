@@ -159,7 +159,7 @@ def explanation() -> Numbers:
     yield "networks", str(found["facts"]["networks"])
 
 
-SECTIONS = (heart_beats, digits, ahead, attacks, impulses, curvature, ablation, explanation)
+SECTIONS = (heart_beats, digits, ahead, attacks, impulses, curvature, certified, ablation, explanation)
 
 
 def main() -> None:
