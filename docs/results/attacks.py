@@ -6,20 +6,15 @@ think of. Run as: python docs/results/attacks.py RUN... --out attacks.json, with
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
-from networks import model_of, networks_of
+from readings import Accuracies, compare
 from torch import Tensor, nn
 
 from noisyrnn.attack import Loss, gradient
-from noisyrnn.data import MNIST
-from noisyrnn.data import load as splits_of
-from noisyrnn.evaluate import logits, stream
-from noisyrnn.experiments.place import write_json
-from noisyrnn.paper import printed
+from noisyrnn.data import Split
+from noisyrnn.evaluate import accuracy, stream
 
 RADII = (0.01, 0.05, 0.1, 0.15)
 DEVIATION = 0.3081
@@ -54,50 +49,26 @@ def _with_noise(network: nn.Module, x: Tensor, y: Tensor) -> Tensor:
     return found
 
 
-def measured(network: nn.Module, x: Tensor, y: Tensor, others: dict[str, nn.Module]) -> dict[str, dict[str, float]]:
-    """Accuracy in percent under each variant at each radius; ``others`` lend their gradients."""
+def measured(network: nn.Module, images: Split, others: dict[str, nn.Module]) -> Accuracies:
+    """Accuracy under each variant at each radius; ``others`` lend their gradients."""
+    x, y = images.x, images.y
 
-    def accuracy(x: Tensor) -> float:
-        return round(100 * float((logits(network, x).argmax(1) == y).double().mean()), 1)
+    def under(step: Step, slope: Tensor) -> dict[str, float]:
+        return {f"{r:g}": accuracy(network, Split(x=step(x, slope, r), y=y)) for r in RADII}
 
-    plain = STEPS["x + r sign(g)"]
-    g = gradient(network, x, y)[0]
-    found = {"clean": {"0": accuracy(x)}}
-    found |= {name: {f"{r:g}": accuracy(step(x, g, r)) for r in RADII} for name, step in STEPS.items()}
+    own = gradient(network, x, y)[0]
     slopes = {
         "g of the logit margin": gradient(network, x, y, loss=Loss.EXCESS)[0],
         "g in double precision": _in_double(network, x, y),
         "g with noise on": _with_noise(network, x, y),
         **{f"g of {label}": gradient(other, x, y)[0] for label, other in others.items()},
     }
-    return found | {name: {f"{r:g}": accuracy(plain(x, slope, r)) for r in RADII} for name, slope in slopes.items()}
-
-
-def distance(found: dict[str, float], paper: dict[str, float]) -> float | None:
-    """Mean difference from the paper's accuracies without sign, in points; none for the clean images."""
-    return None if "0" in found else sum(abs(found[f"{r:g}"] - paper[f"fgsm:{r:g}"]) for r in RADII) / len(RADII)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("runs", nargs="+", type=Path)
-    parser.add_argument("--samples", type=int, default=1000)
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("attacks.json"))
-    given = parser.parse_args()
-    test = splits_of(MNIST()).test
-    x, y = test.x[: given.samples], test.y[: given.samples]
-    networks, paper = networks_of(given.runs), printed("ordered-mnist-fgsm")
-    found: dict[str, dict[str, object]] = {}
-    for label, network in networks.items():
-        rows = measured(network, x, y, {name: other for name, other in networks.items() if name != label})
-        print(label)
-        for name, row in rows.items():
-            away = distance(row, paper[model_of(label)])
-            found.setdefault(label, {})[name] = {"accuracy": row, "distance": away}
-            print(f"  {name:40} " + "  ".join(f"{r}: {value:5.1f}" for r, value in row.items()), end="")
-            print("" if away is None else f"  {away:5.1f} from the paper")
-    write_json(given.out, {"samples": given.samples, "found": found})
+    return (
+        {"clean": {"0": accuracy(network, images)}}
+        | {name: under(step, own) for name, step in STEPS.items()}
+        | {name: under(STEPS["x + r sign(g)"], slope) for name, slope in slopes.items()}
+    )
 
 
 if __name__ == "__main__":
-    main()
+    compare(measured, about=__doc__, out="attacks.json", samples=1000, table="ordered-mnist-fgsm", measure="fgsm")

@@ -7,19 +7,14 @@ impulses.json, with directories below results/mnist.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
-from networks import model_of, networks_of
-from torch import Tensor
+from readings import Accuracies, compare
+from torch import Tensor, nn
 
-from noisyrnn.data import MNIST, Split
-from noisyrnn.data import load as splits_of
+from noisyrnn.data import Split
 from noisyrnn.evaluate import accuracy, stream
-from noisyrnn.experiments.place import write_json
-from noisyrnn.paper import printed
 
 LEVELS = (0.03, 0.05, 0.1)
 
@@ -42,28 +37,14 @@ READINGS = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("runs", nargs="+", type=Path)
-    parser.add_argument("--samples", type=int, default=10_000)
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("impulses.json"))
-    given = parser.parse_args()
-    test, paper = splits_of(MNIST()).test, printed("ordered-mnist")
-    x, y = test.x[: given.samples], test.y[: given.samples]
-    u = torch.rand(x.shape, generator=stream("impulses"))
-    found: dict[str, dict[str, object]] = {}
-    for label, network in networks_of(given.runs).items():
-        print(label)
-        for name, reading in READINGS.items():
-            row = {f"{alpha:g}": accuracy(network, Split(x=reading(x, u, alpha), y=y)) for alpha in LEVELS}
-            row = {alpha: round(value, 1) for alpha, value in row.items()}
-            away = sum(abs(row[level] - paper[model_of(label)][f"salt-pepper:{level}"]) for level in row) / len(row)
-            found.setdefault(label, {})[name] = {"accuracy": row, "distance": away}
-            print(
-                f"  {name:16} " + "  ".join(f"{r}: {v:5.1f}" for r, v in row.items()) + f"  {away:5.1f} from the paper"
-            )
-    write_json(given.out, {"samples": given.samples, "found": found})
+def measured(network: nn.Module, images: Split, others: dict[str, nn.Module]) -> Accuracies:
+    """Accuracy under each reading at each probability; the same pixels are hit for every network."""
+    x, u = images.x, torch.rand(images.x.shape, generator=stream("impulses"))
+    return {
+        name: {f"{alpha:g}": accuracy(network, Split(x=reading(x, u, alpha), y=images.y)) for alpha in LEVELS}
+        for name, reading in READINGS.items()
+    }
 
 
 if __name__ == "__main__":
-    main()
+    compare(measured, about=__doc__, out="impulses.json", samples=10_000, table="ordered-mnist", measure="salt-pepper")

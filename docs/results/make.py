@@ -17,6 +17,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1]))
 from marks import settle
+from networks import model_of
 
 HERE = Path(__file__).parent
 
@@ -78,38 +79,34 @@ def ahead() -> Numbers:
         yield f"fgsm.{name}.all.away", f"{away:.1f}"
 
 
-READINGS = {"plain": "x + r sign(g)", "clipped": "clipped to [0, 1]", "standardised": "r on standardised pixels",
-            "margin": "g of the logit margin", "largest": "g / max|g|"}  # fmt: skip
-
-
-def attacks() -> Numbers:
-    """Readings of FGSM as fgsm.<model>.<reading>.<radius>, and how far they are from the paper."""
-    for network, found in read("attacks.json")["found"].items():
-        name = DIGITS[network.split(" after ")[0]]
-        (transfer,) = [reading for reading in found if " after " in reading]
-        for key, reading in {**READINGS, "transfer": transfer}.items():
-            yield f"fgsm.{name}.{key}.away", f"{found[reading]['distance']:.1f}"
-            for radius, accuracy in found[reading]["accuracy"].items():
-                yield f"fgsm.{name}.{key}.{radius}", f"{accuracy:.1f}"
-
-
+FGSM = {"plain": "x + r sign(g)", "clipped": "clipped to [0, 1]", "standardised": "r on standardised pixels",
+        "margin": "g of the logit margin", "largest": "g / max|g|"}  # fmt: skip
 IMPULSES = {"printed": "as printed", "salt": "salt only", "each": "alpha each", "negative": "pepper is -1"}
 
 
+def readings(words: str, known: dict[str, str], found: dict[str, Any], model: str) -> Numbers:
+    """Accuracies of a model as <words>.<model>.<reading>.<level>, and how far they are from the paper."""
+    for key, reading in known.items():
+        yield f"{words}.{model}.{key}.away", f"{found[reading]['distance']:.1f}"
+        for level, accuracy in found[reading]["accuracy"].items():
+            yield f"{words}.{model}.{key}.{level}", f"{accuracy:.1f}"
+
+
+def attacks() -> Numbers:
+    for network, found in read("attacks.json")["found"].items():
+        (transfer,) = [reading for reading in found if " after " in reading]
+        yield from readings("fgsm", {**FGSM, "transfer": transfer}, found, DIGITS[model_of(network)])
+
+
 def impulses() -> Numbers:
-    """Readings of salt and pepper as impulses.<model>.<reading>.<probability>, and how far they are from the paper."""
     for network, found in read("impulses.json")["found"].items():
-        name = DIGITS[network.split(" after ")[0]]
-        for key, reading in IMPULSES.items():
-            yield f"impulses.{name}.{key}.away", f"{found[reading]['distance']:.1f}"
-            for level, accuracy in found[reading]["accuracy"].items():
-                yield f"impulses.{name}.{key}.{level}", f"{accuracy:.1f}"
+        yield from readings("impulses", IMPULSES, found, DIGITS[model_of(network)])
 
 
 def certified() -> Numbers:
     """Certified accuracies as certified.<model>.<noise>.<radius>."""
     for network, found in read("certified.json")["found"].items():
-        name = DIGITS[network.split(" after ")[0]]
+        name = DIGITS[model_of(network)]
         for sigma, accuracies in found.items():
             for radius, accuracy in accuracies.items():
                 yield f"certified.{name}.{sigma}.{radius}", f"{accuracy:.1f}"

@@ -1,15 +1,33 @@
-"""The networks of recorded runs on ordered MNIST, under the names that the tables have for them."""
+"""Recorded networks on ordered MNIST under the names that the tables have for them, and the images to try them on."""
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 from torch import nn
 
 from noisyrnn.checkpoint import load, load_network
+from noisyrnn.data import MNIST, Split
+from noisyrnn.data import load as splits_of
 from noisyrnn.experiments.paper import noisy_label
 from noisyrnn.experiments.place import CHECKPOINT
 from noisyrnn.models import Noisy
+
+
+def arguments(about: str | None, out: str, *, samples: int) -> argparse.ArgumentParser:
+    """What every script here is told: the runs, how many test images, and the file to write."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("runs", nargs="+", type=Path)
+    parser.add_argument("--samples", type=int, default=samples)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name(out))
+    return parser
+
+
+def first_images(samples: int) -> Split:
+    """The first test images."""
+    test = splits_of(MNIST()).test
+    return Split(x=test.x[:samples], y=test.y[:samples])
 
 
 def networks_of(runs: list[Path]) -> dict[str, nn.Module]:
