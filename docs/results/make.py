@@ -9,6 +9,7 @@ networks.
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Iterator
@@ -52,16 +53,23 @@ def heart_beats() -> Numbers:
     yield "ecg.cornn.prescribed", f"{mean('baseline-search', 'cornn draw 0'):.1f}"
 
 
+TASKS = {
+    "mnist": ("table-1", "table-2", "table-2-pgd"),
+    "permuted": ("table-5",),
+    "raw": ("table-5-raw",),
+}
+
+
 def digits() -> Numbers:
-    """Accuracies as mnist.<model>.<epochs>.<measure>.<level>, of the models that the text compares."""
-    for epochs in (10, 30, 100):
-        for table in ("table-1", "table-2", "table-2-pgd"):
+    """Accuracies as <task>.<model>.<epochs>.<measure>.<level>, of the models that the text compares."""
+    for task, tables in TASKS.items():
+        for table, epochs in itertools.product(tables, (10, 20, 30, 100)):
             for (model, measure, level), cell in cells(table, epochs).items():
                 if name := DIGITS.get(model):
                     key = measure.replace(" ", "-") + (f".{level:g}" if level else "")
-                    yield f"mnist.{name}.{epochs}.{key}", f"{cell['mean']:.1f}"
+                    yield f"{task}.{name}.{epochs}.{key}", f"{cell['mean']:.1f}"
                     if cell["paper"] is not None:
-                        yield f"mnist.{name}.paper.{key}", f"{cell['paper']:.1f}"
+                        yield f"{task}.{name}.paper.{key}", f"{cell['paper']:.1f}"
 
 
 def ahead() -> Numbers:
