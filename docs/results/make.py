@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import statistics
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,9 @@ Numbers = Iterator[tuple[str, str]]
 NOISY, PLAIN = "nrnn mult 0.03 add 0.06", "lipschitz"
 DIGITS = {"lipschitz": "plain", "nrnn mult 0.02 add 0.05": "noisy", "nrnn mult 0.02 add 0.02": "less"}
 DIGITS |= {name: name for name in ("antisymmetric", "cornn", "exprnn")}
+
+
+CURVED = {PLAIN: "plain", "nrnn mult 0 add 0": "silent", NOISY: "noisy", "nrnn mult 0.02 add 0.05": "noisy"}
 
 
 def read(name: str) -> Any:
@@ -121,10 +125,23 @@ def certified() -> Numbers:
 
 
 def curvature() -> Numbers:
-    """Of the loss around a network, as hessian.<network>.<top, trace or error>."""
+    """Of the loss around networks: of one group of samples as hessian.<network>, of several as curvature.<task>."""
     for row in read("hessian.json")["rows"]:
         for key, name in {"top": "\u03bb1", "trace": "trace", "error": "standard error"}.items():
             yield f"hessian.{row['network']}.{key}", f"{row[name]:.3g}"
+    for task, networks in read("curvature.json")["found"].items():
+        named = {CURVED[model_of(network)]: found for network, found in networks.items()}
+        for name, found in named.items():
+            for quantity, values in found.items():
+                key, less = f"{task}.{name}.{quantity}", named["silent" if "silent" in named else "plain"][quantity]
+                yield from with_error(f"curvature.{key}", values)
+                yield from with_error(f"curvature.{key}.ahead", [a - b for a, b in zip(values, less, strict=True)])
+
+
+def with_error(key: str, values: list[float]) -> Numbers:
+    """The mean over groups of samples, and its standard error."""
+    yield key, f"{statistics.mean(values):.0f}".replace("-", "−")
+    yield f"{key}.error", f"{statistics.stdev(values) / len(values) ** 0.5:.0f}"
 
 
 def ablation() -> Numbers:

@@ -65,7 +65,8 @@ def hessian(
         )
     remarks = [
         "Of the mean cross entropy over training samples, with the noise off; the trace is by XTrace, the least "
-        "eigenvalue seen is the smallest Lanczos node."
+        "eigenvalue seen is the smallest Lanczos node. The standard error is over random vectors only: a few hard "
+        "samples can carry most of it, so try other numbers of --samples."
     ]
     if problem:
         remarks.append("Exact here: eigenvalues 18, 8, 2, 0.5 and trace 28.5.")
