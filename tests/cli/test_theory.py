@@ -198,11 +198,11 @@ def test_explanation_of_the_networks_of_an_experiment(told: Command, tmp_path: P
     out = tmp_path / "explanation.svg"
     answer = told("explanation", tmp_path, "--experiment", "tiny", "--samples", 5, "--out", out)
     assert answer["facts"]["networks"] == 4
-    assert answer["facts"]["rank correlation of R with disturbed accuracy"] is None
+    assert answer["facts"]["rank correlation of per_step_R with disturbed accuracy"] is None
     assert -1 <= answer["facts"]["rank correlation of attacked with disturbed accuracy"] <= 1
     disturbed = [row["disturbed, %"] for row in answer["rows"]]
     assert disturbed == sorted(disturbed, reverse=True)
-    assert {row["network"] for row in answer["rows"] if row["R"] is None} == {"gru"}
+    assert {row["network"] for row in answer["rows"] if row["per_step_R"] is None} == {"gru"}
     assert "certified l2 radius" in out.read_text()
     assert ", 1 epochs" not in out.read_text()
     longer = {"lipschitz": recipes["lipschitz"].model_copy(update={"train": train.model_copy(update={"epochs": 2})})}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from noisyrnn.experiments import Measurement, rows, run
 from noisyrnn.experiments.measuring import chosen, loaded
 from noisyrnn.experiments.place import CHECKPOINT, spec_in
 from noisyrnn.experiments.portrait import PORTRAIT, explained, portrait, trained
-from noisyrnn.sde import SDE, DriftNoise
+from noisyrnn.sde import SDE, DenseNoise
 from noisyrnn.theory import Network, lyapunov_spectrum, regulariser, regulariser_by_autodiff
 
 
@@ -34,14 +35,28 @@ def test_R_and_exponent_are_those_of_the_theorems_on_the_same_samples(places: di
     split = chosen(loaded(spec.data), Measurement(measure=Clean(), samples=20))
     with torch.no_grad():
         network, x = Network.of_classifier(load_network(place / CHECKPOINT).double()), split.x.double()
-        noisy = replace(network, diffusion=DriftNoise(1.0), released=None)
+        roots = torch.as_tensor(network.dt).sqrt()  # of the Euler-Maruyama noise, which is to be xi itself
+        noisy = replace(network, diffusion=DenseNoise(torch.diag(1 / roots)), released=None)
         loss = noisy.cross_entropy(split.y)
         Q = regulariser(noisy, x, loss).Q
         both = regulariser_by_autodiff(noisy, x, loss)
         steps = torch.as_tensor(network.dt).expand(6)
         spectrum = lyapunov_spectrum(SDE(network.drift), x, dt=steps, count=1)
-    assert pytest.approx(float((both - Q).mean())) == told.R
+    assert pytest.approx(float((both - Q).mean())) == told.per_step_R
     assert told.exponent == pytest.approx(spectrum.top)
+
+
+def test_a_network_that_learned_a_negative_step_has_a_portrait(
+    places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    model = load_network(places["nrnn"] / CHECKPOINT)
+    with torch.no_grad():
+        model.layer.cells[0].length.dt[0] = -0.001
+    place = shutil.copytree(places["nrnn"], tmp_path / "turned")
+    monkeypatch.setattr("noisyrnn.experiments.portrait.load_network", lambda path: model)
+    told = portrait(place, samples=20)
+    assert told.per_step_R is not None and told.per_step_R > 0
+    assert None not in (told.exponent, told.certified)
 
 
 def test_what_is_certified_is_not_reached_by_the_attack(places: dict[str, Path]) -> None:
@@ -52,7 +67,7 @@ def test_what_is_certified_is_not_reached_by_the_attack(places: dict[str, Path])
 
 def test_networks_without_theorems_have_an_attacked_radius_only(places: dict[str, Path]) -> None:
     told = portrait(places["exprnn"], samples=20)
-    assert (told.R, told.exponent, told.certified) == (None, None, None)
+    assert (told.per_step_R, told.exponent, told.certified) == (None, None, None)
     assert told.attacked > 0
 
 

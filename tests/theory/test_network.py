@@ -91,8 +91,8 @@ def test_what_the_theorems_are_not_about_is_refused():
         Network.of(sde, step=0.1, scheme=heun)
     with pytest.raises(ValueError, match="StateStep"):
         Network.of(sde, step=StateStep(lambda h, f: h[..., :1]))
-    with pytest.raises(ValueError, match="square root of dt"):
-        Network(drift=drift(), dt=-0.1, diffusion=AdditiveNoise(0.1))
+    with pytest.raises(ValueError, match=r"1 of 3 steps at or below 0, the smallest -0\.1;"):
+        Network(drift=drift(), dt=torch.tensor([0.2, -0.1, 0.3]), diffusion=AdditiveNoise(0.1))
     with pytest.raises(ValueError, match="constant s"):
         Network(drift=drift(), dt=0.1, diffusion=DriftNoise(0.1, 0.1), released=Released(multiplicative=0.1))
     with pytest.raises(ValueError, match="no readout"):

@@ -1,12 +1,14 @@
 r"""What the theorems say of a trained network, beside how robust it was measured to be.
 
-    R          Theorem 1 with additive noise of strength 1: how much noise in its states would raise its loss
+    R          Theorem 1 with noise xi in every unit and step: how much noise in its states would raise its loss
     exponent   Theorem 3: growth of a small difference of states along test data, per step, noise off
     certified  Theorem 2: median l2 radius within which the class is proved not to change
     attacked   median l2 radius at which an attack changes the class
 
 The first three are about networks of one layer of an SDE cell; of other networks only the last is known. The same
-supposed noise for every network makes R comparable: it is a property of the weights, however they were trained.
+supposed noise for every network makes R comparable: it is a property of the weights, however they were trained. It is
+added as the released code adds it, because sqrt(dt) xi would depend on the steps that a network has learned, and does
+not exist where it has learned a negative one.
 A portrait is kept in the run's directory, so that a long series of them can be interrupted.
 """
 
@@ -30,7 +32,7 @@ from noisyrnn.experiments.rows import ROWS, Row, read
 from noisyrnn.experiments.spec import Measurement, Run
 from noisyrnn.rnn import Classifier
 from noisyrnn.sde import SDE, AdditiveNoise
-from noisyrnn.theory import Network, ball_certificate, lyapunov_spectrum, regulariser
+from noisyrnn.theory import Network, Released, ball_certificate, lyapunov_spectrum, regulariser
 
 PORTRAIT = "portrait.json"
 _TOGETHER = 25  # samples in one call: the regulariser keeps a matrix of units x units for each
@@ -42,7 +44,7 @@ class Portrait:
 
     key: str
     samples: int
-    R: float | None
+    per_step_R: float | None
     exponent: float | None
     certified: float | None
     attacked: float
@@ -122,7 +124,7 @@ def _portrait(model: Classifier, run: Run, key: str, samples: int) -> Portrait:
         attacked_radius(model, a, b, generator=generator)
         for a, b in zip(x.split(_TOGETHER), y.split(_TOGETHER), strict=True)
     ]
-    found: dict[str, float | None] = {"R": None, "exponent": None, "certified": None}
+    found: dict[str, float | None] = {"per_step_R": None, "exponent": None, "certified": None}
     try:
         network = Network.of_classifier(model)
     except ValueError:
@@ -136,11 +138,11 @@ def _portrait(model: Classifier, run: Run, key: str, samples: int) -> Portrait:
 @torch.no_grad()
 def _dynamics(model: Classifier, x: Tensor, y: Tensor) -> dict[str, float | None]:
     network = Network.of_classifier(model.double())
-    noisy = replace(network, diffusion=AdditiveNoise(1.0), released=None)
+    noisy = replace(network, diffusion=AdditiveNoise(1.0), released=Released(multiplicative=0.0))
     raised = [
         regulariser(noisy, a.double(), noisy.cross_entropy(b), Q=False).R
         for a, b in zip(x.split(_TOGETHER), y.split(_TOGETHER), strict=True)
     ]
     spectrum = lyapunov_spectrum(SDE(network.drift), x.double(), dt=network.dt, count=1)
     pace = 1.0 if spectrum.dt is None else spectrum.dt
-    return {"R": float(torch.cat(raised).mean()), "exponent": spectrum.top * pace}
+    return {"per_step_R": float(torch.cat(raised).mean()), "exponent": spectrum.top * pace}

@@ -68,11 +68,12 @@ class Network:
                 f"The released noise adds s xi with a constant s, got {type(self.diffusion).__name__} with "
                 f"{coupling.name} coupling; use AdditiveNoise, or leave released out."
             )
-        rooted = self.released is None and coupling is not Coupling.SILENT
-        if rooted and bool((torch.as_tensor(self.dt) <= 0).any()):
+        rooted, steps = self.released is None and coupling is not Coupling.SILENT, torch.as_tensor(self.dt)
+        if rooted and bool((steps <= 0).any()):
             raise ValueError(
-                f"Euler-Maruyama noise takes the square root of dt, which needs dt > 0, got dt = {self.dt}; "
-                "use a positive step, or diffusion=Silence()."
+                "Euler-Maruyama noise takes the square root of dt, which needs dt > 0, got "
+                f"{int((steps <= 0).sum())} of {steps.numel()} steps at or below 0, the smallest {steps.min():g}; use "
+                "positive steps, diffusion=Silence(), or noise without the root, released=Released(multiplicative=0)."
             )
 
     @classmethod

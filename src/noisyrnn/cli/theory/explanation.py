@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from noisyrnn.experiments.portrait import Explained
 
 _QUANTITIES = {
-    "R": "R, additive noise of strength 1 (Theorem 1)",
+    "per_step_R": "R, noise ξ in every step (Theorem 1)",
     "exponent": "Lyapunov exponent per step (Theorem 3)",
     "certified": "certified l2 radius, median (Theorem 2)",
     "attacked": "attacked l2 radius, median",
