@@ -7,9 +7,10 @@ think of. Run as: python docs/results/attacks.py RUN... --out attacks.json, with
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
-from readings import Accuracies, compare
+from readings import Accuracies, accuracies, compare
 from torch import Tensor, nn
 
 from noisyrnn.attack import Loss, gradient
@@ -51,11 +52,7 @@ def _with_noise(network: nn.Module, x: Tensor, y: Tensor) -> Tensor:
 
 def measured(network: nn.Module, images: Split, others: dict[str, nn.Module]) -> Accuracies:
     """Accuracy under each variant at each radius; ``others`` lend their gradients."""
-    x, y = images.x, images.y
-
-    def under(step: Step, slope: Tensor) -> dict[str, float]:
-        return {f"{r:g}": accuracy(network, Split(x=step(x, slope, r), y=y)) for r in RADII}
-
+    x, y, plain = images.x, images.y, STEPS["x + r sign(g)"]
     own = gradient(network, x, y)[0]
     slopes = {
         "g of the logit margin": gradient(network, x, y, loss=Loss.EXCESS)[0],
@@ -63,11 +60,9 @@ def measured(network: nn.Module, images: Split, others: dict[str, nn.Module]) ->
         "g with noise on": _with_noise(network, x, y),
         **{f"g of {label}": gradient(other, x, y)[0] for label, other in others.items()},
     }
-    return (
-        {"clean": {"0": accuracy(network, images)}}
-        | {name: under(step, own) for name, step in STEPS.items()}
-        | {name: under(STEPS["x + r sign(g)"], slope) for name, slope in slopes.items()}
-    )
+    disturbed = {name: partial(step, x, own) for name, step in STEPS.items()}
+    disturbed |= {name: partial(plain, x, slope) for name, slope in slopes.items()}
+    return {"clean": {"0": accuracy(network, images)}, **accuracies(network, images, RADII, disturbed)}
 
 
 if __name__ == "__main__":

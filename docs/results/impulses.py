@@ -8,13 +8,14 @@ impulses.json, with directories below results/mnist.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
-from readings import Accuracies, compare
+from readings import Accuracies, accuracies, compare
 from torch import Tensor, nn
 
 from noisyrnn.data import Split
-from noisyrnn.evaluate import accuracy, stream
+from noisyrnn.evaluate import stream
 
 LEVELS = (0.03, 0.05, 0.1)
 
@@ -39,11 +40,8 @@ READINGS = {
 
 def measured(network: nn.Module, images: Split, others: dict[str, nn.Module]) -> Accuracies:
     """Accuracy under each reading at each probability; the same pixels are hit for every network."""
-    x, u = images.x, torch.rand(images.x.shape, generator=stream("impulses"))
-    return {
-        name: {f"{alpha:g}": accuracy(network, Split(x=reading(x, u, alpha), y=images.y)) for alpha in LEVELS}
-        for name, reading in READINGS.items()
-    }
+    u = torch.rand(images.x.shape, generator=stream("impulses"))
+    return accuracies(network, images, LEVELS, {name: partial(at, images.x, u) for name, at in READINGS.items()})
 
 
 if __name__ == "__main__":

@@ -93,6 +93,8 @@ def ahead() -> Numbers:
 
 FGSM = {"plain": "x + r sign(g)", "clipped": "clipped to [0, 1]", "standardised": "r on standardised pixels",
         "margin": "g of the logit margin", "largest": "g / max|g|"}  # fmt: skip
+WHITES = {"printed": "as printed", "clipped": "clipped to [0, 1]", "uniform": "uniform in [0, sigma]",
+          "both": "uniform in [-sigma, sigma]"}  # fmt: skip
 IMPULSES = {"printed": "as printed", "salt": "salt only", "each": "alpha each", "negative": "pepper is -1"}
 
 
@@ -110,9 +112,15 @@ def attacks() -> Numbers:
         yield from readings("fgsm", {**FGSM, "transfer": transfer}, found, DIGITS[model_of(network)])
 
 
-def impulses() -> Numbers:
-    for network, found in read("impulses.json")["found"].items():
-        yield from readings("impulses", IMPULSES, found, DIGITS[model_of(network)])
+def noises() -> Numbers:
+    """Readings of both noises, and how far each is from the paper on average over the networks."""
+    for words, known in {"whites": WHITES, "impulses": IMPULSES}.items():
+        networks = read(f"{words}.json")["found"]
+        for network, found in networks.items():
+            yield from readings(words, known, found, DIGITS[model_of(network)])
+        for key, reading in known.items():
+            away = statistics.mean(found[reading]["distance"] for found in networks.values())
+            yield f"{words}.all.{key}.away", f"{away:.1f}"
 
 
 def certified() -> Numbers:
@@ -184,7 +192,7 @@ def explained(prefix: str, found: dict[str, Any], named: dict[str, tuple[str, in
     yield f"{prefix}networks", str(found["facts"]["networks"])
 
 
-SECTIONS = (heart_beats, digits, ahead, attacks, impulses, curvature, certified, ablation, explanation)
+SECTIONS = (heart_beats, digits, ahead, attacks, noises, curvature, certified, ablation, explanation)
 
 
 def main() -> None:

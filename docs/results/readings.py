@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 from networks import arguments, first_images, model_of, networks_of
-from torch import nn
+from torch import Tensor, nn
 
 from noisyrnn.data import Split
+from noisyrnn.evaluate import accuracy
 from noisyrnn.experiments.place import write_json
 from noisyrnn.paper import printed
 
@@ -24,6 +25,16 @@ def distance(found: dict[str, float], paper: dict[str, float], measure: str) -> 
     if "0" in found:
         return None
     return sum(abs(value - paper[f"{measure}:{level}"]) for level, value in found.items()) / len(found)
+
+
+def accuracies(
+    network: nn.Module, images: Split, levels: Iterable[float], disturbed: Mapping[str, Callable[[float], Tensor]]
+) -> Accuracies:
+    """Accuracy under each reading, a function from a level to the disturbed images, at each level."""
+    return {
+        name: {f"{level:g}": accuracy(network, Split(x=at(level), y=images.y)) for level in levels}
+        for name, at in disturbed.items()
+    }
 
 
 def compare(
