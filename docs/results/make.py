@@ -177,15 +177,20 @@ def explanation() -> Numbers:
     """R.<network>, correlation.<quantity> and more for heart beats, the same behind "digits." for digits."""
     beats = {"plain": PLAIN, "noisy": NOISY, "more": "nrnn mult 0.03 add 0.1", "input": "lipschitz input noise 0.8"}
     yield from explained("", read("explanation.json"), {name: (model, 100) for name, model in beats.items()})
+    digits = {f"{DIGITS[model]}.{epochs}": (model, epochs) for model in list(DIGITS)[:2] for epochs in (10, 30, 100)}
+    yield from explained("digits.", read("explanation-mnist.json"), digits)
 
 
 def explained(prefix: str, found: dict[str, Any], named: dict[str, tuple[str, int]]) -> Numbers:
     R = {(row["network"], row["epochs"]): row["per_step_R"] for row in found["rows"]}
     for name, who in named.items():
-        yield f"{prefix}R.{name}", f"{R[who]:.1f}"
+        yield f"{prefix}R.{name}", f"{R[who]:.1f}" if R[who] < 10 else f"{R[who]:.0f}"  # two digits or more
     for quantity in ("per_step_R", "exponent", "certified", "attacked"):
         correlation = found["facts"][f"rank correlation of {quantity} with disturbed accuracy"]
         yield f"{prefix}correlation.{quantity}", f"{correlation:+.2f}".replace("-", "−")
+    certified = [row["certified"] for row in found["rows"] if row["certified"]]
+    yield f"{prefix}certified.most", f"{max(certified):.0e}"
+    yield f"{prefix}certified.least", f"{min(certified):.0e}"
     ratios = [row["attacked"] / row["certified"] for row in found["rows"] if row["certified"]]
     yield f"{prefix}ratio.least", f"{min(ratios):.0f}"
     yield f"{prefix}ratio.most", f"{max(ratios):.0f}"

@@ -92,6 +92,15 @@ def _correlation(found: list[Explained], name: str) -> float | None:
     return float(spearmanr([value for _, value in points], [one.robust for one, _ in points]).statistic)
 
 
+def _scale(values: list[float]) -> str:
+    """Logarithmic for values of very different size, so that the small ones do not fall onto each other.
+
+    >>> _scale([0.5, 3.0, 80.0]), _scale([0.5, 3.0, 20.0]), _scale([-1.0, 80.0]), _scale([])
+    ('log', 'linear', 'linear', 'linear')
+    """
+    return "log" if values and min(values) > 0 and max(values) > 100 * min(values) else "linear"
+
+
 def _figure(found: list[Explained], experiment: str) -> Figure:
     from matplotlib import colormaps
     from matplotlib.figure import Figure
@@ -108,6 +117,7 @@ def _figure(found: list[Explained], experiment: str) -> Figure:
         for one, value in _points(found, name):
             colour, marker = look[one.model, one.epochs]
             axes.plot(value, one.robust, marker, color=colour, markersize=8, markeredgecolor="black", linestyle="none")
+        axes.set_xscale(_scale([value for _, value in _points(found, name)]))
         correlation = _correlation(found, name)
         axes.set(xlabel=label, title="" if correlation is None else f"rank correlation {correlation:+.2f}")
         axes.title.set_fontsize("medium")
