@@ -7,9 +7,7 @@ python docs/results/certified.py RUN... --out certified.json, with directories b
 
 from __future__ import annotations
 
-import json
-
-from networks import arguments, first_images, networks_of
+from networks import arguments, first_images, kept, networks_of
 from torch import nn
 
 from noisyrnn.data import Split
@@ -35,8 +33,7 @@ def main() -> None:
     given = parser.parse_args()
     images = first_images(given.samples)
     about = {"samples": given.samples, "draws": given.draws}
-    before = json.loads(given.out.read_text()) if given.out.exists() else {}
-    known = before.get("found", {}) if before.get("about") == about else {}
+    known = kept(given.out, about)
     for label, network in networks_of(given.runs).items():
         own = known.setdefault(label, {"0": {"0": round(accuracy(network, images), 1)}})
         print(f"{label}: {own['0']['0']:5.1f} without smoothing")

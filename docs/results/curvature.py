@@ -7,11 +7,8 @@ already is not computed again. Run as: python docs/results/curvature.py RUN... -
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import torch
-from networks import arguments, networks_of
+from networks import arguments, kept, networks_of
 from pydantic import TypeAdapter
 
 from noisyrnn.checkpoint import load
@@ -34,10 +31,9 @@ def main() -> None:
     parser.add_argument("--probes", type=int, default=8)
     given = parser.parse_args()
     about = {"samples": given.samples, "group": given.group, "probes": given.probes}
-    before = json.loads(given.out.read_text()) if given.out.exists() else {}
-    found = before.get("found", {}) if before.get("about") == about else {}
+    found = kept(given.out, about)
     for place in given.runs:
-        data = TypeAdapter(DataSet).validate_python(load(Path(place) / CHECKPOINT).record.about["data"])
+        data = TypeAdapter(DataSet).validate_python(load(place / CHECKPOINT).record.about["data"])
         [(label, network)] = networks_of([place]).items()
         own = found.setdefault(data.kind, {}).setdefault(label, {"top": [], "trace": []})
         for number, group in enumerate(groups(splits_of(data).train, given.samples, given.group)):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 
@@ -22,6 +24,12 @@ def arguments(about: str | None, out: str, *, samples: int) -> argparse.Argument
     parser.add_argument("--samples", type=int, default=samples)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name(out))
     return parser
+
+
+def kept(path: Path, about: dict[str, int]) -> dict[str, Any]:
+    """What an earlier call with the same settings has found, so that it is not computed again."""
+    before = json.loads(path.read_text()) if path.exists() else {}
+    return dict(before["found"]) if before.get("about") == about else {}
 
 
 def first_images(samples: int) -> Split:
