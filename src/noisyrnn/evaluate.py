@@ -21,7 +21,8 @@ from torch import Tensor, nn
 
 from noisyrnn.attack import FGSM, PGD, Attack, Norm
 from noisyrnn.data import Split
-from noisyrnn.perturb import Clipping, Perturbation, SaltAndPepper
+from noisyrnn.perturb import Perturbation
+from noisyrnn.perturb.fault import Ranged
 from noisyrnn.setting import Setting
 
 _BATCH = 1000  # large enough to keep a core busy, small enough for 784 instants with gradients
@@ -195,7 +196,7 @@ def _pieces(samples: int, batch: int) -> list[slice]:
 
 def with_range(measure: Perturbation, x: Tensor) -> Perturbation:
     """The same perturbation; one that needs the range of the data gets that of all samples, not of each batch."""
-    if not isinstance(measure, SaltAndPepper | Clipping):
+    if not isinstance(measure, Ranged):
         return measure
     low = float(x.min()) if measure.low is None else measure.low
     high = float(x.max()) if measure.high is None else measure.high

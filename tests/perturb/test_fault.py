@@ -19,8 +19,10 @@ from noisyrnn.perturb import (
     Multiplicative,
     Perturbation,
     Quantisation,
+    Salt,
     SaltAndPepper,
     TimeJitter,
+    Uniform,
     White,
 )
 
@@ -28,6 +30,8 @@ ALL = [
     White(sigma=0.3),
     Multiplicative(sigma=0.3),
     SaltAndPepper(probability=0.2, low=-3, high=3),
+    Uniform(sigma=0.3),
+    Salt(probability=0.2, low=-3, high=3),
     DroppedSamples(probability=0.3),
     DroppedSamples(probability=0.3, hold=False, fill=9.0),
     Bursts(sigma=0.5, rate=0.2, duration=3),

@@ -5,7 +5,7 @@ import math
 import torch
 from signals import close, seeded, signal
 
-from noisyrnn.perturb import Multiplicative, SaltAndPepper, White
+from noisyrnn.perturb import Multiplicative, Salt, SaltAndPepper, Uniform, White
 
 
 def test_white_has_the_stated_standard_deviation():
@@ -37,3 +37,21 @@ def test_salt_and_pepper_go_half_to_each_extreme_of_the_data():
 def test_salt_and_pepper_use_the_range_that_is_given():
     spoilt = SaltAndPepper(probability=1.0, low=-7, high=5)(signal((10, 50, 1), 1), seeded(0))
     assert set(spoilt.unique().tolist()) == {-7.0, 5.0}
+
+
+def test_uniform_noise_fills_the_interval_from_zero_to_sigma():
+    noise = Uniform(sigma=0.3)(torch.full((100, 500, 2), 1.7, dtype=torch.float64), seeded(0)) - 1.7
+    spread = 0.3 / math.sqrt(12)
+    assert close(noise, 0.15, spread)
+    assert close((noise - 0.15) ** 2, spread**2, spread**2 * math.sqrt(0.8))  # its kurtosis is 1.8
+    assert float(noise.min()) >= 0
+    assert float(noise.max()) < 0.3
+    assert close((noise[:, 1:] - 0.15) * (noise[:, :-1] - 0.15), 0.0, spread**2)
+
+
+def test_salt_lights_a_share_and_leaves_the_rest():
+    x = signal((100, 500, 1), 1)
+    spoilt = Salt(probability=0.1)(x, seeded(0))
+    lit = spoilt == x.max()
+    assert close(lit.float(), 0.1, math.sqrt(0.1 * 0.9))
+    assert torch.equal(spoilt[~lit], x[~lit])

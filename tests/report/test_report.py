@@ -17,10 +17,12 @@ import pytest
 from noisyrnn.report import report
 from noisyrnn.report.claims import CONFIDENCE
 from noisyrnn.report.figures import STYLES, figures
-from noisyrnn.report.paper import TASKS
+from noisyrnn.report.paper import TABLES, TASKS
 from noisyrnn.report.tables import runs
 
 HOSTILE = '<script>alert("x")</script><img src=x onerror=alert(1)>|`*_$\\frac{1}{2}${{ 7 * 7 }}&amp;\n=1+1'
+
+TASK = {task.name: task for task in TASKS}
 
 
 class Tags(HTMLParser):
@@ -168,6 +170,16 @@ def test_searches_are_folded_and_not_drawn(synthetic, tmp_path: Path) -> None:
     assert not [tag for tag, attributes in page.tags if tag == "svg" and attributes.get("role") == "img"]
 
 
+def test_readings_stand_beside_the_numbers_that_they_read(synthetic, tmp_path: Path) -> None:
+    synthetic.write(
+        tmp_path / "rows.jsonl",
+        [synthetic.record(experiment="table-1-readings", model="lipschitz", measure="uniform", level=0.3, value=50.0)],
+    )
+    text = report(tmp_path, tmp_path / "out").markdown.read_text(encoding="utf-8")
+    line = next(line for line in text.splitlines() if line.startswith("| Lipschitz RNN") and "50.0" in line)
+    assert str(TABLES["table-1"].number("lipschitz", ("white", 0.3))) in line
+
+
 def test_variant_is_shown_only_when_run(synthetic, whole: Path, tmp_path: Path) -> None:
     assert "0 to 255" not in report(whole, tmp_path / "out").html.read_text(encoding="utf-8")
     synthetic.write(whole / "raw" / "rows.jsonl", [synthetic.record(experiment="table-5-raw")])
@@ -208,7 +220,7 @@ def test_broken_rows_leave_earlier_files(whole: Path, tmp_path: Path) -> None:
 def test_figures_have_bands_of_one_deviation_and_begin_clean(synthetic) -> None:
     rows = [synthetic.row(seed=seed, value=97.0 + seed) for seed in range(3)]
     rows += [synthetic.row(seed=seed, measure="white", level=0.4, value=90.0 + 2 * seed) for seed in range(3)]
-    task = TASKS[1]
+    task = TASK["ecg"]
     [figure] = figures(task.figure, "", runs(rows, task.experiments), task)
     [curve] = figure.panels[0].curves
     assert (curve.levels, curve.means, curve.deviations) == ((0.0, 0.4), (98.0, 92.0), (1.0, 2.0))
@@ -225,7 +237,7 @@ def test_the_longest_training_is_drawn(synthetic) -> None:
         for epochs in (30, 5)
         for level in levels
     ]  # fmt: skip
-    [figure] = figures("figure-1", "", runs(rows, TASKS[0].experiments), TASKS[0])
+    [figure] = figures("figure-1", "", runs(rows, TASK["ordered-mnist"].experiments), TASK["ordered-mnist"])
     assert figure.panels[0].curves[0].means == (30.0, 30.0)
 
 
@@ -234,7 +246,7 @@ def test_each_measure_is_drawn_in_a_regime_that_has_it(synthetic) -> None:
     few = {"experiment": "table-1", "measure": "white", "protocol": "reduced: epochs 5, seeds 1", "epochs": 5}
     rows = [synthetic.row(**few, level=level) for level in (0.1, 0.2)]
     rows += [synthetic.row(experiment="table-2", measure="fgsm", level=level) for level in (0.01, 0.05)]
-    [figure] = figures("figure-1", "", runs(rows, TASKS[0].experiments), TASKS[0])
+    [figure] = figures("figure-1", "", runs(rows, TASK["ordered-mnist"].experiments), TASK["ordered-mnist"])
     drawn = [(panel.measure, panel.curves[0].protocol) for panel in figure.panels]
     assert drawn == [("white", "reduced: epochs 5, seeds 1"), ("fgsm", "reduced: seeds 1")]
 
@@ -242,7 +254,7 @@ def test_each_measure_is_drawn_in_a_regime_that_has_it(synthetic) -> None:
 def test_no_figure_has_more_curves_than_styles(synthetic) -> None:
     models = ["lipschitz", "nrnn mult 0.03 add 0.06", *(f"own {place}" for place in range(20))]
     rows = [synthetic.row(model=model, measure="white", level=level) for model in models for level in (0.1, 0.2)]
-    drawn = figures("figure-2", "", runs(rows, TASKS[1].experiments), TASKS[1])
+    drawn = figures("figure-2", "", runs(rows, TASK["ecg"].experiments), TASK["ecg"])
     assert {curve.model for figure in drawn for curve in figure.curves} == set(models)
     for figure in drawn:
         styles = [curve.style for curve in figure.curves]

@@ -129,5 +129,5 @@ def test_printed_tables_are_whole() -> None:
         assert all(len(line) == len(printed.columns) for line in printed.lines.values())
     assert TABLES["table-5"].number("cornn", ("white", 0.2)) == 38.25
     assert sum(
-        sum(line) for task in TASKS[:3] for name in task.tables for line in TABLES[name].lines.values()
+        sum(line) for task in TASKS if not task.variant for name in task.tables for line in TABLES[name].lines.values()
     ) == pytest.approx(11527.2, abs=1e-6)

@@ -14,7 +14,7 @@ from noisyrnn.evaluate import Clean, Measure
 from noisyrnn.experiments.spec import Experiment, Measurement, Recipe
 from noisyrnn.models import Classic, Convention, Noisy, Recurrence, matched_strengths, preset
 from noisyrnn.paper import printed
-from noisyrnn.perturb import Multiplicative, SaltAndPepper, White
+from noisyrnn.perturb import Multiplicative, Salt, SaltAndPepper, Uniform, White
 from noisyrnn.train import Train
 
 PUBLISHED = {
@@ -153,11 +153,17 @@ def _steps(step: float, last: float) -> tuple[float, ...]:
     return tuple(round(step * k, 10) for k in range(1, round(last / step) + 1))
 
 
+_WHITE, _IMPULSES = (0.1, 0.2, 0.3), (0.03, 0.05, 0.1)
 _PIXEL_TABLE = measured(
     Clean(),
-    *(White(sigma=sigma) for sigma in (0.1, 0.2, 0.3)),
-    *(SaltAndPepper(probability=p) for p in (0.03, 0.05, 0.1)),
+    *(White(sigma=sigma) for sigma in _WHITE),
+    *(SaltAndPepper(probability=p) for p in _IMPULSES),
 )
+_PIXEL_READINGS = measured(
+    Clean(), *(Uniform(sigma=sigma) for sigma in _WHITE), *(Salt(probability=p) for p in _IMPULSES)
+)
+# As strong for pixels up to 255 as the table's noise is for pixels up to 1.
+_SCALED = measured(Clean(), *(White(sigma=255 * sigma) for sigma in _WHITE))
 _PIXEL_CURVES = measured(
     Clean(),
     *(White(sigma=sigma) for sigma in _steps(0.02, 0.3)),
@@ -194,14 +200,23 @@ def paper_experiments() -> dict[str, Experiment]:
     ['figure-1', 'figure-2', 'figure-4', 'table-1']
     """
     ordered, permuted = _mnist_recipes("ordered-mnist", 0.1), _mnist_recipes("permuted-mnist", 0.1)
-    ecg, pixels, raw = ecg_recipes(), f"{_ROBUST} white noise and salt and pepper", PermutedMNIST(scale=Scale.RAW)
+    ecg, raw = ecg_recipes(), PermutedMNIST(scale=Scale.RAW)
+    pixels, readings = f"{_ROBUST} white noise and salt and pepper", f"{_ROBUST} uniform noise and salt"
     every = [
         _experiment("table-1", f"{pixels}, ordered MNIST", MNIST(), ordered, _PIXEL_TABLE),
+        _experiment("table-1-readings", f"{readings}, ordered MNIST", MNIST(), ordered, _PIXEL_READINGS),
         _experiment("table-2", f"{_ROBUST} the fast gradient sign method, ordered MNIST", MNIST(), ordered, _FGSM),
         _experiment("table-2-pgd", f"{_ROBUST} projected gradient ascent, ordered MNIST", MNIST(), ordered, _PGD),
         _experiment("table-3", f"{_ROBUST} white and multiplicative noise, ECG", ECG5000(), ecg, _ECG_TABLE),
         _experiment("table-5", f"{pixels}, permuted MNIST", PermutedMNIST(), permuted, _PIXEL_TABLE),
         _experiment("table-5-raw", f"{pixels}, permuted MNIST with pixels 0 to 255", raw, permuted, _PIXEL_TABLE),
+        _experiment(
+            "table-5-raw-scaled",
+            f"{_ROBUST} white noise in proportion to pixels 0 to 255, permuted MNIST",
+            raw,
+            permuted,
+            _SCALED,
+        ),
         _experiment("figure-1", f"{pixels}, ordered MNIST", MNIST(), ordered, _PIXEL_CURVES),
         _experiment("figure-2", f"{_ROBUST} white and multiplicative noise, ECG", ECG5000(), ecg, _ECG_CURVES),
         _experiment("figure-4", f"{pixels}, permuted MNIST", PermutedMNIST(), permuted, _PIXEL_CURVES),

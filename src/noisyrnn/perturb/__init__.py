@@ -7,6 +7,11 @@ Networks", 2021, Section 7), with xi ~ N(0, 1) independent for each number of x:
     multiplicative      x~ = x (1 + sigma xi)
     salt and pepper     P(x~ = max) = P(x~ = min) = p / 2,   P(x~ = x) = 1 - p
 
+two other readings of its words, with u uniform in [0, 1),
+
+    uniform             x~ = x + sigma u
+    salt                P(x~ = max) = p,   P(x~ = x) = 1 - p
+
 and seven faults of real sensors: dropped samples, bursts, drift, baseline wander, clipping, time jitter,
 quantisation.
 
@@ -22,7 +27,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from noisyrnn.perturb.paper import Multiplicative, SaltAndPepper, White
+from noisyrnn.perturb.paper import Multiplicative, Salt, SaltAndPepper, Uniform, White
 from noisyrnn.perturb.sensor import (
     BaselineWander,
     Bursts,
@@ -37,6 +42,8 @@ Perturbation = Annotated[
     White
     | Multiplicative
     | SaltAndPepper
+    | Uniform
+    | Salt
     | DroppedSamples
     | Bursts
     | Drift
@@ -57,7 +64,9 @@ __all__ = [
     "Multiplicative",
     "Perturbation",
     "Quantisation",
+    "Salt",
     "SaltAndPepper",
     "TimeJitter",
+    "Uniform",
     "White",
 ]

@@ -97,7 +97,7 @@ def figures(name: str, title: str, found: Runs, task: Task | None = None) -> tup
 
 
 def _panels(found: Runs, models: Sequence[str], task: Task | None) -> tuple[Panel, ...]:
-    order = ("white", "salt-pepper", "multiplicative", "fgsm", "fgsm clipped", "pgd")
+    order = ("white", "uniform", "salt-pepper", "salt", "multiplicative", "fgsm", "fgsm clipped", "pgd")
     measured = {column[0] for (model, _), columns in found.items() if model in models for column in columns} - {"clean"}
     panels = []
     free = [style for style in range(STYLES) if style not in [_PLACES.get(model) for model in models]]

@@ -21,6 +21,8 @@ _MEASURES = {
     "white": ("White noise", "σ"),
     "multiplicative": ("Multiplicative noise", "σₘ"),
     "salt-pepper": ("Salt and pepper", "α"),
+    "uniform": ("Uniform noise", "σ"),
+    "salt": ("Salt", "α"),
     "fgsm": ("Adversarial, FGSM", "r"),
     "fgsm clipped": ("Adversarial, FGSM clipped", "r"),
     "pgd": ("Adversarial, PGD", "r"),

@@ -22,6 +22,11 @@ _OWN = {
         "One network trained without and with noise in its hidden states, and used without it, on digits of 8 by 8 "
         "pixels that are read one by one. The paper has no numbers for it.",
     ),
+    "table-5-raw-scaled": (
+        "Permuted MNIST with pixels from 0 to 255, and noise in proportion",
+        "White noise of 0.1, 0.2 and 0.3 times 255: as strong as on pixels between 0 and 1. The paper has no numbers "
+        "for it.",
+    ),
     "table-2-pgd": ("Ordered MNIST under a stronger attack", "Projected gradient ascent, which the paper did not try."),
     "ablation": (
         "Which noise, and how much",
