@@ -17,6 +17,7 @@ from noisyrnn.experiments import Measurement, rows, run
 from noisyrnn.experiments.measuring import chosen, loaded
 from noisyrnn.experiments.place import CHECKPOINT, spec_in
 from noisyrnn.experiments.portrait import PORTRAIT, explained, portrait, trained
+from noisyrnn.experiments.rows import ROWS
 from noisyrnn.sde import SDE, DenseNoise
 from noisyrnn.theory import Network, lyapunov_spectrum, regulariser, regulariser_by_autodiff
 
@@ -94,3 +95,15 @@ def test_a_directory_without_networks_of_the_experiment_is_one_sentence(places: 
         trained(places["nrnn"].parent, ["table-3"])
     with pytest.raises(ValueError, match="There is no directory"):
         trained("no/such/place", ["table-3"])
+
+
+def test_runs_with_other_columns_are_not_compared(places: dict[str, Path], tmp_path: Path) -> None:
+    home = next(iter(places.values())).parent
+    half = tmp_path / "half"
+    shutil.copytree(home, half)
+    path = half / next(iter(places.values())).name / ROWS
+    whole = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(whole[:-1]))
+    columns = len(whole)
+    with pytest.raises(ValueError, match=rf"has {columns - 1} of the {columns} columns of tiny that other"):
+        trained(half, ["tiny"])

@@ -74,7 +74,22 @@ def trained(directory: Path | str, experiments: Sequence[str]) -> list[Path]:
             f"No network with rows of {' or '.join(experiments)} is below {directory}: run it with noisyrnn run "
             f"{experiments[0]}, or name another experiment."
         )
+    _refuse_half_measured({place: _told(place, experiments) for place in found})
     return found
+
+
+def _refuse_half_measured(told: dict[Path, list[Row]]) -> None:
+    """Nothing, if runs of one experiment have the same columns: means over different ones must not be compared."""
+    columns: dict[str, set[tuple[str, float]]] = {}
+    for rows in told.values():
+        columns.setdefault(rows[0]["experiment"], set()).update((row["measure"], row["level"]) for row in rows)
+    for place, rows in told.items():
+        have, name = {(row["measure"], row["level"]) for row in rows}, rows[0]["experiment"]
+        if have != columns[name]:
+            raise ValueError(
+                f"{place} has {len(have)} of the {len(columns[name])} columns of {name} that other runs have: finish "
+                f"it with noisyrnn run {name}, or move it away."
+            )
 
 
 def explained(places: Sequence[Path], experiments: Sequence[str], *, samples: int = 100) -> Iterator[Explained]:
