@@ -123,6 +123,14 @@ def noises() -> Numbers:
             yield f"{words}.all.{key}.away", f"{away:.1f}"
 
 
+def leftover() -> Numbers:
+    found = read("leftover.json")
+    yield "leftover.before", f"{found['before']:.2f}"
+    for size, after in found["after"].items():
+        for key, loss in after.items():
+            yield f"leftover.{size}.{key}", f"{loss:.2f}"
+
+
 def certified() -> Numbers:
     """Certified accuracies as certified.<model>.<noise>.<radius>."""
     for network, found in read("certified.json")["found"].items():
@@ -197,7 +205,7 @@ def explained(prefix: str, found: dict[str, Any], named: dict[str, tuple[str, in
     yield f"{prefix}networks", str(found["facts"]["networks"])
 
 
-SECTIONS = (heart_beats, digits, ahead, attacks, noises, curvature, certified, ablation, explanation)
+SECTIONS = (heart_beats, digits, ahead, attacks, noises, leftover, curvature, certified, ablation, explanation)
 
 
 def main() -> None:
