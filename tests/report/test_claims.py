@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from noisyrnn.report.claims import Claim, Verdict, findings, interval
+from noisyrnn.report.claims import Claim, Verdict, findings, interval, tally
 from noisyrnn.report.paper import TASKS
 from noisyrnn.report.rows import Row
 from noisyrnn.report.statements import CLAIMS
@@ -53,6 +53,14 @@ def test_clear_difference_holds_and_noise_is_undecided(synthetic) -> None:
     assert clear.paper == pytest.approx(1.2)
     [noise] = findings(rows(synthetic, [(96.0, 95.0), (94.0, 95.1), (96.1, 95.2)]), [CLAIM])
     assert noise.verdict is Verdict.UNDECIDED
+
+
+def test_verdicts_are_counted_in_words(synthetic) -> None:
+    clear = rows(synthetic, [(96.0, 95.0), (96.2, 95.1), (96.1, 95.2)])
+    turned = replace(CLAIM, better="lipschitz", worse=NOISY)
+    absent = replace(CLAIM, worse="cornn")
+    assert tally(findings(clear, [CLAIM, CLAIM, turned, absent])) == "2 hold, 1 does not hold, 1 not run"
+    assert tally(findings(clear, [CLAIM, turned, turned])) == "1 holds, 2 do not hold"
 
 
 def test_pairing_matters(synthetic) -> None:

@@ -30,6 +30,9 @@ class Verdict(StrEnum):
     NOT_RUN = "not run"
 
 
+_SEVERAL = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     """``better`` is more accurate than ``worse`` at ``column``, by more than ``margin`` points.
@@ -131,6 +134,13 @@ def findings(rows: Iterable[Row], claims: Sequence[Claim]) -> tuple[Finding, ...
     experiments = {task.name: task.experiments for task in TASKS}
     found = {name: runs(rows, experiments.get(name, (name,))) for name in {claim.task for claim in claims}}
     return tuple(finding(claim, found[claim.task]) for claim in claims)
+
+
+def tally(findings: Iterable[Finding]) -> str:
+    """Verdicts counted in words, such as "4 hold, 1 does not hold, 2 not run"."""
+    verdicts = [found.verdict for found in findings]
+    words = [(verdicts.count(verdict), verdict) for verdict in Verdict if verdict in verdicts]
+    return ", ".join(f"{count} {verdict if count == 1 else _SEVERAL.get(verdict, verdict)}" for count, verdict in words)
 
 
 def _pairs(better: dict[int, Row], worse: dict[int, Row]) -> list[float]:

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from noisyrnn.report import labels
-from noisyrnn.report.claims import Finding, Verdict
+from noisyrnn.report.claims import Finding, Verdict, tally
 from noisyrnn.report.drawing import drawing, swatch
 from noisyrnn.report.paper import SEEDS, Column
 from noisyrnn.report.story import Chapter, Story
@@ -20,7 +20,6 @@ from noisyrnn.report.tables import FAR
 _HERE = Path(__file__).parent
 _SIGNS = {Verdict.HOLDS: "✓", Verdict.FAILS: "✗", Verdict.UNDECIDED: "?", Verdict.NOT_RUN: "○"}
 _CLASSES = {Verdict.HOLDS: "holds", Verdict.FAILS: "fails", Verdict.UNDECIDED: "undecided", Verdict.NOT_RUN: "missing"}
-_SEVERAL = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold"}
 _WIDTH, _EDGE = 140.0, 6.0
 
 
@@ -75,13 +74,6 @@ def heads(columns: Iterable[Column]) -> list[tuple[str, list[str]]]:
     """
     groups = groupby(columns, key=lambda column: column[0])
     return [(labels.measure(name), [labels.strength(column) for column in group]) for name, group in groups]
-
-
-def tally(findings: Iterable[Finding]) -> str:
-    """Verdicts counted in words, such as "4 hold, 1 does not hold, 2 not run"."""
-    verdicts = [found.verdict for found in findings]
-    words = [(verdicts.count(verdict), verdict) for verdict in Verdict if verdict in verdicts]
-    return ", ".join(f"{count} {verdict if count == 1 else _SEVERAL.get(verdict, verdict)}" for count, verdict in words)
 
 
 def rivals(findings: Iterable[Finding]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from noisyrnn.report import labels
-from noisyrnn.report.claims import Finding, Verdict
+from noisyrnn.report.claims import Finding, Verdict, tally
 from noisyrnn.report.story import Story
 from noisyrnn.report.tables import FAR, Cell, Line, Table
 
@@ -25,8 +25,7 @@ def markdown(story: Story) -> str:
     lines += ["Test accuracy in percent: ours as mean ± standard deviation over seeds, then the paper's number and the"]
     lines += ["difference in points. Bold is the highest mean of its column within one protocol.", ""]
     if any(found.verdict is not Verdict.NOT_RUN for found in story.findings):
-        counts = ", ".join(f"{count} {verdict}" for verdict, count in story.counts.items())
-        lines += [f"**Claims of the paper:** {counts}.", ""]
+        lines += [f"**Claims of the paper:** {tally(story.findings)}.", ""]
     for chapter in story.chapters:
         lines += [f"## {_plain(chapter.title)}", "", _plain(chapter.about), ""]
         for table in chapter.tables:
