@@ -61,6 +61,13 @@ def test_verdicts_are_counted_in_words(synthetic) -> None:
     absent = replace(CLAIM, worse="cornn")
     assert tally(findings(clear, [CLAIM, CLAIM, turned, absent])) == "2 hold, 1 does not hold, 1 not run"
     assert tally(findings(clear, [CLAIM, turned, turned])) == "1 holds, 2 do not hold"
+    [single] = findings(rows(synthetic, [(96.0, 95.0)]), [CLAIM])
+    [against] = findings(rows(synthetic, [(95.0, 96.0)]), [CLAIM])
+    maintained = replace(CLAIM, margin=-0.5)
+    [close] = findings(rows(synthetic, [(95.0, 95.2)]), [maintained])
+    assert tally([single, against]) == "2 undecided (1 points the paper's way)"
+    assert tally([single, close]) == "2 undecided (2 point the paper's way)"
+    assert tally([against]) == "1 undecided"
 
 
 def test_pairing_matters(synthetic) -> None:

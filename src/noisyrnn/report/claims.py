@@ -6,6 +6,7 @@ mean(d) ± t(n - 1, 0.975) s(d) / sqrt(n). A claim holds when the whole interval
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -73,6 +74,11 @@ class Finding:
     high: float | None = None
     paper: float | None = None
 
+    @property
+    def leans(self) -> bool:
+        """Undecided, but with a difference on the claim's side."""
+        return self.verdict is Verdict.UNDECIDED and (self.difference or 0.0) > self.claim.margin
+
 
 def interval(differences: Sequence[float]) -> tuple[float, float]:
     """The 95 % interval of the mean of paired differences; at least two are needed.
@@ -137,10 +143,14 @@ def findings(rows: Iterable[Row], claims: Sequence[Claim]) -> tuple[Finding, ...
 
 
 def tally(findings: Iterable[Finding]) -> str:
-    """Verdicts counted in words, such as "4 hold, 1 does not hold, 2 not run"."""
-    verdicts = [found.verdict for found in findings]
-    words = [(verdicts.count(verdict), verdict) for verdict in Verdict if verdict in verdicts]
-    return ", ".join(f"{count} {verdict if count == 1 else _SEVERAL.get(verdict, verdict)}" for count, verdict in words)
+    """Verdicts counted in words, such as "4 hold, 1 does not hold, 3 undecided (2 point the paper's way)"."""
+    findings = list(findings)
+    counts = Counter(found.verdict for found in findings)
+    words = {verdict: f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]}
+    words |= {verdict: f"{counts[verdict]} {several}" for verdict, several in _SEVERAL.items() if counts[verdict] > 1}
+    if leaning := sum(found.leans for found in findings):
+        words[Verdict.UNDECIDED] += f" ({leaning} {'points' if leaning == 1 else 'point'} the paper's way)"
+    return ", ".join(words.values())
 
 
 def _pairs(better: dict[int, Row], worse: dict[int, Row]) -> list[float]:
