@@ -32,6 +32,7 @@ def test_lists_are_complete_and_readable_by_scripts():
     found = json.loads(noisyrnn("list", "--json").stdout)
     assert {"noisy", "lipschitz", "antisymmetric", "cornn", "exprnn", "classic"} == set(found["models"])
     assert {"table-1", "table-2", "table-3", "table-5", "figure-1", "figure-2", "figure-4"} <= set(found["experiments"])
+    assert all(text for entries in (found[part] for part in found if part != "kernel") for text in entries.values())
     names = [entry["name"] for entry in json.loads(noisyrnn("data", "list", "--json").stdout)]
     assert {"digits", "mnist", "ecg5000"} <= set(names)
 

@@ -22,13 +22,17 @@ def listing(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")
     from noisyrnn.models import Model
     from noisyrnn.rnn import native
 
-    sets = [entry.name for entry in available() if not entry.name.startswith("ucr:")]
+    sets = {
+        entry.name: f"{sum(entry.samples)} sequences of {entry.length} steps, {entry.classes} classes"
+        for entry in available()
+        if not entry.name.startswith("ucr:")
+    }
     found = {
         "models": _kinds(Model),
         "experiments": {name: experiment.claim for name, experiment in EXPERIMENTS.items()},
         "perturbations": _kinds(perturb.Perturbation),
         "attacks": _kinds(attack.Attack),
-        "data sets": dict.fromkeys(sets, "") | {"ucr:NAME": "more by `noisyrnn data list`"},
+        "data sets": sets | {"ucr:NAME": "the archive's sets, by `noisyrnn data list`"},
     }
     if as_json:
         typer.echo(json.dumps({**found, "kernel": native.status()}))
