@@ -54,6 +54,8 @@ def heart_beats() -> Numbers:
     for level in (0.8, 1.2):
         ahead = table[NOISY, "multiplicative", level]["paper"] - table[PLAIN, "multiplicative", level]["paper"]
         yield f"ecg.paper.ahead.{level}", f"{ahead:.1f}"
+    for name, model in {"plain": PLAIN, "noisy": NOISY, "input": "lipschitz input noise 0.8"}.items():
+        yield f"ecg.{name}.white.1.2", f"{table[model, 'white', 1.2]['mean']:.1f}"
     yield "ecg.cornn.prescribed", f"{mean('baseline-search', 'cornn draw 0'):.1f}"
 
 
