@@ -180,6 +180,14 @@ def test_readings_stand_beside_the_numbers_that_they_read(synthetic, tmp_path: P
     assert str(TABLES["table-1"].number("lipschitz", ("white", 0.3))) in line
 
 
+def test_cells_of_fewer_seeds_than_their_line_say_so(synthetic, tmp_path: Path) -> None:
+    records = [synthetic.record(seed=seed) for seed in (0, 1)] + [synthetic.record(measure="white", level=0.4)]
+    synthetic.write(tmp_path / "rows.jsonl", records)
+    paths = report(tmp_path, tmp_path / "out")
+    assert paths.markdown.read_text(encoding="utf-8").count("1 of 2 seeds") == 1
+    assert paths.html.read_text(encoding="utf-8").count("1 of 2 seeds") == 1
+
+
 def test_variant_is_shown_only_when_run(synthetic, whole: Path, tmp_path: Path) -> None:
     assert "0 to 255" not in report(whole, tmp_path / "out").html.read_text(encoding="utf-8")
     synthetic.write(whole / "raw" / "rows.jsonl", [synthetic.record(experiment="table-5-raw")])

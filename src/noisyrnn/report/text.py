@@ -110,18 +110,18 @@ def _markdown_table(table: Table) -> list[str]:
     lines += ["|---|--:|--:|---|" + "--:|" * len(heads)]
     for line in table.lines:
         head = (_plain(line.name), str(line.seeds or ""), line.epochs, _plain(line.protocol))
-        lines += ["| " + " | ".join((*head, *(_markdown_cell(cell) for cell in line.cells))) + " |"]
+        lines += ["| " + " | ".join((*head, *(_markdown_cell(cell, line.seeds) for cell in line.cells))) + " |"]
     return [*lines, "", *([table.note, ""] if table.note else [])]
 
 
-def _markdown_cell(cell: Cell) -> str:
+def _markdown_cell(cell: Cell, seeds: int) -> str:
     if cell.mean is None:
         return "not run" if cell.paper is None else f"not run ({labels.printed(cell.paper)})"
     ours = f"{cell.mean:.1f}" + (f" ± {cell.deviation:.1f}" if cell.deviation is not None else "")
     ours = f"**{ours}**" if cell.best else ours
-    if cell.paper is None or cell.difference is None:
-        return ours
-    return f"{ours} ({labels.printed(cell.paper)}, {labels.signed(cell.difference)})"
+    if cell.paper is not None and cell.difference is not None:
+        ours += f" ({labels.printed(cell.paper)}, {labels.signed(cell.difference)})"
+    return ours if cell.seeds == seeds else f"{ours}, {cell.seeds} of {seeds} seeds"
 
 
 def _markdown_finding(found: Finding) -> str:
