@@ -63,6 +63,7 @@ TASKS = {
     "mnist": ("table-1", "table-2", "table-2-pgd"),
     "permuted": ("table-5",),
     "raw": ("table-5-raw",),
+    "scaled": ("table-5-raw-scaled",),
 }
 
 
@@ -123,6 +124,14 @@ def noises() -> Numbers:
         for key, reading in known.items():
             away = statistics.mean(found[reading]["distance"] for found in networks.values())
             yield f"{words}.all.{key}.away", f"{away:.1f}"
+
+
+def scales() -> Numbers:
+    """What pixels and noise do to units, as scales.<unit|raw>.<model>.<quantity>."""
+    for network, found in read("scales.json").items():
+        label, _, scale = network.rpartition(", ")
+        for key, value in found.items():
+            yield f"scales.{scale}.{DIGITS[model_of(label)]}.{key}", f"{value:.0f}" if value >= 10 else f"{value:.1f}"
 
 
 def leftover() -> Numbers:
@@ -207,7 +216,7 @@ def explained(prefix: str, found: dict[str, Any], named: dict[str, tuple[str, in
     yield f"{prefix}networks", str(found["facts"]["networks"])
 
 
-SECTIONS = (heart_beats, digits, ahead, attacks, noises, leftover, curvature, certified, ablation, explanation)
+SECTIONS = (heart_beats, digits, ahead, attacks, noises, scales, leftover, curvature, certified, ablation, explanation)
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from noisyrnn.checkpoint import load, load_network
+from noisyrnn.checkpoint import Record, load, load_network
 from noisyrnn.data import MNIST, Split
 from noisyrnn.data import load as splits_of
 from noisyrnn.experiments.paper import noisy_label
@@ -42,12 +42,16 @@ def networks_of(runs: list[Path]) -> dict[str, nn.Module]:
     """Each run's network, without its noise, as "<model> after <epochs> epochs"."""
     found: dict[str, nn.Module] = {}
     for place in runs:
-        record = load(place / CHECKPOINT).record
-        if record.model is None:
-            raise SystemExit(f"The checkpoint in {place} does not say which model it is of; name another run.")
-        model = noisy_label(record.model) if isinstance(record.model, Noisy) else record.model.kind
-        found[f"{model} after {record.position['epoch']} epochs"] = load_network(place / CHECKPOINT).eval()
+        found[label_of(load(place / CHECKPOINT).record)] = load_network(place / CHECKPOINT).eval()
     return found
+
+
+def label_of(record: Record) -> str:
+    """What a checkpoint's record says that it is of: "<model> after <epochs> epochs"."""
+    if record.model is None:
+        raise SystemExit("A checkpoint does not say which model it is of; name runs of an experiment.")
+    model = noisy_label(record.model) if isinstance(record.model, Noisy) else record.model.kind
+    return f"{model} after {record.position['epoch']} epochs"
 
 
 def model_of(label: str) -> str:
