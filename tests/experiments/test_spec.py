@@ -59,7 +59,7 @@ def test_the_protocol_is_the_papers() -> None:
 def test_tables_and_figures_share_their_runs() -> None:
     shared = [EXPERIMENTS[name] for name in ("table-1", "table-1-readings", "table-2", "table-2-pgd", "figure-1")]
     assert len(tasks(shared)) == len(tasks(shared[:1]))
-    raw = [EXPERIMENTS[name] for name in ("table-5-raw", "table-5-raw-scaled")]
+    raw = [EXPERIMENTS[name] for name in ("table-5-raw", "table-5-raw-readings", "table-5-raw-scaled")]
     assert len(tasks(raw)) == len(tasks(raw[:1]))
     assert len(tasks([EXPERIMENTS["table-3"], EXPERIMENTS["figure-2"]])) == len(tasks([EXPERIMENTS["table-3"]]))
 

@@ -200,7 +200,7 @@ def paper_experiments() -> dict[str, Experiment]:
     ['figure-1', 'figure-2', 'figure-4', 'table-1']
     """
     ordered, permuted = _mnist_recipes("ordered-mnist", 0.1), _mnist_recipes("permuted-mnist", 0.1)
-    ecg, raw = ecg_recipes(), PermutedMNIST(scale=Scale.RAW)
+    ecg, raw, bright = ecg_recipes(), PermutedMNIST(scale=Scale.RAW), "permuted MNIST with pixels 0 to 255"
     pixels, readings = f"{_ROBUST} white noise and salt and pepper", f"{_ROBUST} uniform noise and salt"
     every = [
         _experiment("table-1", f"{pixels}, ordered MNIST", MNIST(), ordered, _PIXEL_TABLE),
@@ -209,14 +209,10 @@ def paper_experiments() -> dict[str, Experiment]:
         _experiment("table-2-pgd", f"{_ROBUST} projected gradient ascent, ordered MNIST", MNIST(), ordered, _PGD),
         _experiment("table-3", f"{_ROBUST} white and multiplicative noise, ECG", ECG5000(), ecg, _ECG_TABLE),
         _experiment("table-5", f"{pixels}, permuted MNIST", PermutedMNIST(), permuted, _PIXEL_TABLE),
-        _experiment("table-5-raw", f"{pixels}, permuted MNIST with pixels 0 to 255", raw, permuted, _PIXEL_TABLE),
-        _experiment(
-            "table-5-raw-scaled",
-            f"{_ROBUST} white noise in proportion to pixels 0 to 255, permuted MNIST",
-            raw,
-            permuted,
-            _SCALED,
-        ),
+        _experiment("table-5-readings", f"{readings}, permuted MNIST", PermutedMNIST(), permuted, _PIXEL_READINGS),
+        _experiment("table-5-raw", f"{pixels}, {bright}", raw, permuted, _PIXEL_TABLE),
+        _experiment("table-5-raw-readings", f"{readings}, {bright}", raw, permuted, _PIXEL_READINGS),
+        _experiment("table-5-raw-scaled", f"{_ROBUST} noise in proportion, {bright}", raw, permuted, _SCALED),
         _experiment("figure-1", f"{pixels}, ordered MNIST", MNIST(), ordered, _PIXEL_CURVES),
         _experiment("figure-2", f"{_ROBUST} white and multiplicative noise, ECG", ECG5000(), ecg, _ECG_CURVES),
         _experiment("figure-4", f"{pixels}, permuted MNIST", PermutedMNIST(), permuted, _PIXEL_CURVES),

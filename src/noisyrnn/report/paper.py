@@ -60,22 +60,13 @@ class Task:
         return next((number for number in found if number is not None), None)
 
 
-TASKS = (
+_TASKS = (
     Task(
         name="ordered-mnist",
         title="Ordered MNIST",
         about="Handwritten digits, shown to the network one pixel at a time: 784 steps, ten classes.",
         tables=("table-1", "table-2"),
         figure="figure-1",
-    ),
-    Task(
-        name="ordered-mnist-readings",
-        title="Ordered MNIST with other readings of the noise",
-        about="Uniform noise between 0 and σ for the paper's white noise, and salt alone for its salt and pepper: "
-        "readings chosen after the fact because their numbers are nearer to the paper's.",
-        tables=("table-1-readings",),
-        figure="figure-1-readings",
-        variant=True,
     ),
     Task(
         name="ecg",
@@ -100,6 +91,23 @@ TASKS = (
         variant=True,
     ),
 )
+
+
+def _read_otherwise(task: Task) -> Task:
+    """The same task with other readings of what the paper says of disturbed pixels."""
+    return replace(
+        task,
+        name=f"{task.name}-readings",
+        title=f"{task.title}, other readings of the noise",
+        about="Uniform noise between 0 and σ for the paper's white noise, and salt alone for its salt and pepper: "
+        "readings chosen after the fact, because they come nearer to the paper's numbers on ordered MNIST.",
+        tables=(f"{task.tables[0]}-readings",),
+        figure=f"{task.figure}-readings",
+        variant=True,
+    )
+
+
+TASKS = tuple(one for task in _TASKS for one in ((task, _read_otherwise(task)) if "mnist" in task.name else (task,)))
 
 
 def _table(name: str, numbers: str, caption: str, note: str = "") -> Printed:
@@ -143,10 +151,12 @@ TABLES = {
 }
 TABLES["table-5-raw"] = replace(TABLES["table-5"], name="table-5-raw", note="")
 _READ_AS = {"white": "uniform", "salt-pepper": "salt"}
-TABLES["table-1-readings"] = replace(
-    TABLES["table-1"],
-    name="table-1-readings",
-    caption="Robustness to uniform noise in [0, σ] and to salt (α) on ordered MNIST, beside the paper's numbers for "
-    "white noise and salt and pepper.",
-    columns=tuple((_READ_AS.get(measure, measure), level) for measure, level in TABLES["table-1"].columns),
-)
+for _name in ("table-1", "table-5", "table-5-raw"):
+    TABLES[f"{_name}-readings"] = replace(
+        TABLES[_name],
+        name=f"{_name}-readings",
+        caption="Robustness to uniform noise in [0, σ] and to salt (α), beside the paper's numbers for white noise and "
+        "for salt and pepper.",
+        columns=tuple((_READ_AS.get(measure, measure), level) for measure, level in TABLES[_name].columns),
+        note="",
+    )
