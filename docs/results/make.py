@@ -134,6 +134,23 @@ def scales() -> Numbers:
             yield f"scales.{scale}.{DIGITS[model_of(label)]}.{key}", f"{value:.0f}" if value >= 10 else f"{value:.1f}"
 
 
+def falls() -> Numbers:
+    """Points lost from clean images, as falls.<task>.<model>.<paper|printed|other>.<measure>.<level>."""
+    other = {"white": "uniform", "salt-pepper": "salt"}
+    for task, table in {"permuted": "table-5", "raw": "table-5-raw"}.items():
+        printed, reread = cells(table, 20), cells(f"{table}-readings", 20)
+        for (model, measure, level), cell in printed.items():
+            if model in DIGITS and measure != "clean" and (model, other[measure], level) in reread:
+                clean, key = printed[model, "clean", 0.0], f"{measure}.{level:g}"
+                lost = {
+                    "paper": clean["paper"] - cell["paper"],
+                    "printed": clean["mean"] - cell["mean"],
+                    "other": clean["mean"] - reread[model, other[measure], level]["mean"],
+                }
+                for reading, points in lost.items():
+                    yield f"falls.{task}.{DIGITS[model]}.{reading}.{key}", f"{points:.1f}"
+
+
 def leftover() -> Numbers:
     found = read("leftover.json")
     yield "leftover.before", f"{found['before']:.2f}"
@@ -216,7 +233,20 @@ def explained(prefix: str, found: dict[str, Any], named: dict[str, tuple[str, in
     yield f"{prefix}networks", str(found["facts"]["networks"])
 
 
-SECTIONS = (heart_beats, digits, ahead, attacks, noises, scales, leftover, curvature, certified, ablation, explanation)
+SECTIONS = (
+    heart_beats,
+    digits,
+    ahead,
+    attacks,
+    noises,
+    scales,
+    falls,
+    leftover,
+    curvature,
+    certified,
+    ablation,
+    explanation,
+)
 
 
 def main() -> None:

@@ -99,8 +99,8 @@ def _read_otherwise(task: Task) -> Task:
         task,
         name=f"{task.name}-readings",
         title=f"{task.title}, other readings of the noise",
-        about="Uniform noise between 0 and σ for the paper's white noise, and salt alone for its salt and pepper: "
-        "readings chosen after the fact, because they come nearer to the paper's numbers on ordered MNIST.",
+        about="Uniform noise between 0 and σ for the paper's white noise, and for its salt and pepper defective pixels "
+        "that all become 1: readings chosen after the fact, because they come nearer to many of the paper's numbers.",
         tables=(f"{task.tables[0]}-readings",),
         figure=f"{task.figure}-readings",
         variant=True,
