@@ -134,6 +134,13 @@ def scales() -> Numbers:
             yield f"scales.{scale}.{DIGITS[model_of(label)]}.{key}", f"{value:.0f}" if value >= 10 else f"{value:.1f}"
 
 
+def exponential() -> Numbers:
+    """How far the exponential RNN on permuted pixels in [0, 1] is from the paper under white noise, at most."""
+    table = cells("table-5", 20)
+    found = [cell for (model, measure, _), cell in table.items() if (model, measure) == ("exprnn", "white")]
+    yield "exprnn.white.away", f"{max(abs(cell['mean'] - cell['paper']) for cell in found):.1f}"
+
+
 def falls() -> Numbers:
     """Points lost from clean images, as falls.<task>.<model>.<paper|printed|other>.<measure>.<level>."""
     other = {"white": "uniform", "salt-pepper": "salt"}
@@ -148,7 +155,10 @@ def falls() -> Numbers:
                     "other": clean["mean"] - reread[model, other[measure], level]["mean"],
                 }
                 for reading, points in lost.items():
-                    yield f"falls.{task}.{DIGITS[model]}.{reading}.{key}", f"{points:.1f}"
+                    yield (
+                        f"falls.{task}.{DIGITS[model]}.{reading}.{key}",
+                        f"{round(points, 1) + 0.0:.1f}",
+                    )  # no minus before zero
 
 
 def leftover() -> Numbers:
@@ -240,6 +250,7 @@ SECTIONS = (
     attacks,
     noises,
     scales,
+    exponential,
     falls,
     leftover,
     curvature,
