@@ -63,16 +63,11 @@ class Multiplicative(Fault):
         return x * (1 + self.sigma * normal(x, x.shape[1:], generator))
 
 
-class SaltAndPepper(Ranged):
-    """P(x~ = high) = P(x~ = low) = p / 2, else x: defective pixels, at the extremes of the data.
-
-    >>> SaltAndPepper(probability=1.0, low=0, high=1)(torch.full((1, 4, 1), 0.5),
-    ...     torch.Generator().manual_seed(0)).flatten().tolist()
-    [1.0, 0.0, 1.0, 1.0]
-    """
+class _Defects(Ranged):
+    """P(x~ = high) = p salt, P(x~ = low) = p (1 - salt), else x."""
 
     strength: ClassVar[str] = "probability"
-    kind: Literal["salt-and-pepper"] = "salt-and-pepper"
+    salt: ClassVar[float]
     probability: Probability
 
     @override
@@ -80,25 +75,29 @@ class SaltAndPepper(Ranged):
         if x.numel() == 0:
             return x.clone()
         low, high = self._limits(x)
-        u = uniform(x, x.shape[1:], generator)
-        salted = torch.where(u < self.probability / 2, high, x)
-        return torch.where((u >= self.probability / 2) & (u < self.probability), low, salted)
+        u, lit = uniform(x, x.shape[1:], generator), self.probability * self.salt
+        salted = torch.where(u < lit, high, x)
+        return torch.where((u >= lit) & (u < self.probability), low, salted)
 
 
-class Salt(Ranged):
+class SaltAndPepper(_Defects):
+    """P(x~ = high) = P(x~ = low) = p / 2, else x: defective pixels, at the extremes of the data.
+
+    >>> SaltAndPepper(probability=1.0, low=0, high=1)(torch.full((1, 4, 1), 0.5),
+    ...     torch.Generator().manual_seed(0)).flatten().tolist()
+    [1.0, 0.0, 1.0, 1.0]
+    """
+
+    salt: ClassVar[float] = 0.5
+    kind: Literal["salt-and-pepper"] = "salt-and-pepper"
+
+
+class Salt(_Defects):
     """P(x~ = high) = p, else x: every defective pixel is lit, a reading of the paper's salt and pepper.
 
     >>> Salt(probability=1.0, low=0, high=1)(torch.full((1, 4, 1), 0.5), torch.Generator()).flatten().tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
 
-    strength: ClassVar[str] = "probability"
+    salt: ClassVar[float] = 1.0
     kind: Literal["salt"] = "salt"
-    probability: Probability
-
-    @override
-    def _faulty(self, x: Tensor, generator: torch.Generator) -> Tensor:
-        if x.numel() == 0:
-            return x.clone()
-        _, high = self._limits(x)
-        return torch.where(uniform(x, x.shape[1:], generator) < self.probability, high, x)
