@@ -155,10 +155,7 @@ def falls() -> Numbers:
                     "other": clean["mean"] - reread[model, other[measure], level]["mean"],
                 }
                 for reading, points in lost.items():
-                    yield (
-                        f"falls.{task}.{DIGITS[model]}.{reading}.{key}",
-                        f"{round(points, 1) + 0.0:.1f}",
-                    )  # no minus before zero
+                    yield f"falls.{task}.{DIGITS[model]}.{reading}.{key}", f"{points:z.1f}"
 
 
 def leftover() -> Numbers:
