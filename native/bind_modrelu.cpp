@@ -22,7 +22,7 @@ void modrelu_forward(Common common, Array h0, Array Q, Array bias, Kept kept) {
     by_type(Q, "Q", [&](auto zero) {
         using T = decltype(zero);
         const auto p = modrelu_problem<T>(common, kept, {}, h0, Q, bias);
-        carry_out(kernels<T>(common.plain).modrelu_forward, p, common);
+        carry_out(kernels<T>().modrelu_forward, p, common);
     });
 }
 
@@ -35,7 +35,7 @@ void modrelu_backward(Common common, Array h0, Array Q, Array bias, Kept kept, I
         p.g_Q = checked<T>(g_Q, "g_Q", {p.size.units, p.size.units});
         p.g_bias = checked<T>(g_bias, "g_bias", {p.size.units});
         check_backward(p.record, false, p.size);
-        carry_out(kernels<T>(common.plain).modrelu_backward, p, common);
+        carry_out(kernels<T>().modrelu_backward, p, common);
     });
 }
 

@@ -32,7 +32,7 @@ void oscillator_forward(Common common, Array y0, Array z0, Array Wy, Array Wz, A
         const auto p = oscillator_problem<T>(common, y, z, {}, y0, z0, Wy, Wz, coefficients);
         if ((p.y.checkpoints == nullptr) != (p.z.checkpoints == nullptr))
             refuse("Checkpoints are kept of both states or of none.");
-        carry_out(kernels<T>(common.plain).oscillator_forward, p, common);
+        carry_out(kernels<T>().oscillator_forward, p, common);
     });
 }
 
@@ -48,7 +48,7 @@ void oscillator_backward(Common common, Array y0, Array z0, Array Wy, Array Wz, 
         p.g_Wz = checked<T>(g_Wz, "g_Wz", square);
         check_backward(p.y, true, p.size, true);
         check_backward(p.z, false, p.size);
-        carry_out(kernels<T>(common.plain).oscillator_backward, p, common);
+        carry_out(kernels<T>().oscillator_backward, p, common);
     });
 }
 

@@ -53,7 +53,7 @@ void tanh_forward(Common common, Array h0, Maybe A, Array W, Maybe gate, Array d
     by_type(W, "W", [&](auto zero) {
         using T = decltype(zero);
         const auto p = tanh_problem<T>(common, kept, {}, h0, A, W, gate, dt, noise, additive, multiplicative, key);
-        carry_out(kernels<T>(common.plain).tanh_forward, p, common);
+        carry_out(kernels<T>().tanh_forward, p, common);
     });
 }
 
@@ -70,7 +70,7 @@ void tanh_backward(Common common, Array h0, Maybe A, Array W, Maybe gate, Array 
         p.g_gate = checked<T>(g_gate, "g_gate", {p.size.steps, p.size.batch, p.size.units});
         p.dt = step_of<T>(dt, g_dt, p.size);
         check_backward(p.record, true, p.size);
-        carry_out(kernels<T>(common.plain).tanh_backward, p, common);
+        carry_out(kernels<T>().tanh_backward, p, common);
     });
 }
 

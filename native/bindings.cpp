@@ -4,7 +4,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,11 +26,11 @@ Size size_of(const Common& common, const Array& h0, const char* name) {
 
 NoiseKey noise_key(const KeyNumbers& numbers, const Size& size) {
     const NoiseKey key{std::get<0>(numbers), std::get<1>(numbers), std::get<2>(numbers), std::get<3>(numbers)};
-    __extension__ using Wide = unsigned __int128;
-    const Wide most = std::numeric_limits<std::uint64_t>::max();
-    const Wide blocks = (Wide(key.step) + Wide(size.steps)) * Wide(2 * ((size.units + 15) / 16));
-    if (blocks >= most || Wide(key.sample) + Wide(size.batch) > most)
-        refuse("The key's sample or step is so large that its counter would run past 2**64.");
+    constexpr std::uint64_t most = std::uint64_t{1} << 32;
+    if (key.stream >= most >> 4) refuse("The key's stream must lie below 2**28.");
+    if (key.sample > most || key.step > most || key.sample + static_cast<std::uint64_t>(size.batch) > most ||
+        key.step + static_cast<std::uint64_t>(size.steps) > most)
+        refuse("A key has noise for 2**32 samples and 2**32 steps, and here it would run past them: take a fresh key.");
     return key;
 }
 
@@ -42,10 +41,10 @@ void check_lengths(const std::int64_t* lengths, const Size& size) {
                    std::to_string(lengths[i]) + ".");
 }
 
-void carry_out(Job* made, std::int64_t batch, int threads) {
+void carry_out(Job* made, const Size& size, int threads) {
     const std::unique_ptr<Job> job(made);
     const nb::gil_scoped_release unlocked;
-    run(*job, batch > 0 ? slice_count(batch) : 0, threads);
+    run(*job, size.batch > 0 ? slice_count(size) : 0, threads);
 }
 
 namespace {
@@ -75,14 +74,23 @@ NB_MODULE(_native, module) {
     using namespace noisyrnn;
     using namespace nb::literals;
     module.doc() = "Scan kernels of noisyrnn; noisyrnn.rnn.native is their only user.";
-    module.attr("instruction_set") = instruction_set().name;
+    module.def("instruction_set", [] { return instruction_set().name; });
+    module.def("instruction_sets", [] {
+        std::vector<std::string> names;
+        for (const InstructionSet* one : instruction_sets()) names.emplace_back(one->name);
+        return names;
+    });
+    module.def("choose_instruction_set", [](const std::string& name) {
+        if (!choose_instruction_set(name.c_str())) refuse("This processor, or this build, cannot run " + name + ".");
+    }, "name"_a);
     nb::class_<Common>(module, "Common")
         .def(
             "__init__",
-            [](Common* self, Maybe drive, Maybe x, Maybe U, Maybe b, Maybe lengths, std::int64_t chunk, int threads,
-               bool plain) { new (self) Common{drive, x, U, b, lengths, chunk, threads, plain}; },
+            [](Common* self, Maybe drive, Maybe x, Maybe U, Maybe b, Maybe lengths, std::int64_t chunk, int threads) {
+                new (self) Common{drive, x, U, b, lengths, chunk, threads};
+            },
             nb::kw_only(), maybe("drive"), maybe("x"), maybe("U"), maybe("b"), maybe("lengths"), "chunk"_a = 0,
-            "threads"_a = 1, "plain"_a = false);
+            "threads"_a = 1);
     nb::class_<InputGradients>(module, "InputGradients")
         .def(
             "__init__",

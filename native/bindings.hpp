@@ -19,7 +19,6 @@ struct Common {
     Maybe drive, x, U, b, lengths;
     std::int64_t chunk;
     int threads;
-    bool plain;
 };
 
 // Gradients of the input that are wanted.
@@ -35,25 +34,25 @@ struct Kept {
 // Sizes of a recurrence; refuses a sequence that is neither a drive nor an input with its matrix.
 Size size_of(const Common& common, const Array& state, const char* name);
 
-// Refuses counters past 2^64: the contract has no numbers there.
+// Refuses counters past 2^32: the contract has no numbers there.
 NoiseKey noise_key(const KeyNumbers& numbers, const Size& size);
 
 void check_lengths(const std::int64_t* lengths, const Size& size);
 
 // Runs the job and deletes it; Python may go on meanwhile.
-void carry_out(Job* job, std::int64_t batch, int threads);
+void carry_out(Job* job, const Size& size, int threads);
 
 template <class T>
-const Kernels<T>& kernels(bool plain) {
+const Kernels<T>& kernels() {
     if constexpr (std::is_same_v<T, float>)
-        return instruction_set(plain).single;
+        return instruction_set().single;
     else
-        return instruction_set(plain).twice;
+        return instruction_set().twice;
 }
 
 template <class P>
 void carry_out(Job* (*kernel)(const P&, int), const P& problem, const Common& common) {
-    carry_out(kernel(problem, common.threads), problem.size.batch, common.threads);
+    carry_out(kernel(problem, common.threads), problem.size, common.threads);
 }
 
 template <class T>

@@ -1,4 +1,7 @@
-// Chooses among the instruction sets compiled in, once, by what the processor says it can do.
+// Chooses among the instruction sets compiled in, by what the processor says it can do or by name.
+#include <atomic>
+#include <cstring>
+
 #include "problem.hpp"
 
 namespace noisyrnn {
@@ -18,23 +21,38 @@ NOISYRNN_DECLARE(avx512)
 
 namespace {
 
-const InstructionSet& best() {
-#ifdef NOISYRNN_WITH_AVX512
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi2"))
-        return avx512::table;
-#endif
-#ifdef NOISYRNN_WITH_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
-        return avx2::table;
-#endif
-    return baseline::table;
-}
+std::atomic<const InstructionSet*> chosen{nullptr};
 
 }  // namespace
 
-const InstructionSet& instruction_set(bool plain) {
-    static const InstructionSet& chosen = best();
-    return plain ? baseline::table : chosen;
+InstructionSets instruction_sets() {
+    InstructionSets found;
+#ifdef NOISYRNN_WITH_AVX512
+    // One after the other, because the compiler takes names only.
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        found.push_back(&avx512::table);
+#endif
+#ifdef NOISYRNN_WITH_AVX2
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) found.push_back(&avx2::table);
+#endif
+    found.push_back(&baseline::table);
+    return found;
+}
+
+const InstructionSet& instruction_set() {
+    const InstructionSet* now = chosen.load();
+    if (now == nullptr) chosen.store(now = instruction_sets().front());
+    return *now;
+}
+
+bool choose_instruction_set(const char* name) {
+    for (const InstructionSet* one : instruction_sets())
+        if (std::strcmp(one->name, name) == 0) {
+            chosen.store(one);
+            return true;
+        }
+    return false;
 }
 
 }  // namespace noisyrnn

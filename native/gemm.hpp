@@ -12,15 +12,19 @@ namespace NOISYRNN_ISA {
 
 constexpr int block = 16;  // units handled together by the code behind a product; also a group of the noise
 
+// A tile is as many rows of as many neighbouring panels as keep the multipliers busy: two vectors wide, so that an
+// element that was loaded serves twice.
 #if NOISYRNN_VECTOR_BYTES == 64
 template <class T>
 constexpr int panel_vectors = block / lanes<T>;
-constexpr int tile_rows = 12;
+constexpr int tile_rows = 8;
 #else
 template <class T>
 constexpr int panel_vectors = 2;
 constexpr int tile_rows = 6;
 #endif
+template <class T>
+constexpr int tile_panels = 2 / panel_vectors<T>;
 
 template <class T>
 constexpr int panel = panel_vectors<T>* lanes<T>;  // columns of a panel
@@ -61,11 +65,6 @@ void pack_block(const T* from, std::int64_t row_stride, std::int64_t column_stri
             }
 }
 
-// Nothing to do on the side of a product.
-struct Idle {
-    static constexpr bool pending() { return false; }
-};
-
 template <class T, int M, int Q>
 NOISYRNN_INLINE void multiply_add(Vec<T> (&sum)[M][Q * panel_vectors<T>], const T* a, std::int64_t a_row,
                                   const T* panels, std::int64_t panel_stride) {
@@ -82,56 +81,10 @@ NOISYRNN_INLINE void multiply_add(Vec<T> (&sum)[M][Q * panel_vectors<T>], const 
     }
 }
 
-#if defined(__AVX2__) && !defined(__AVX512F__)
-// Row I of six, at a column known to the compiler, from two addresses and the length of a row in bytes. By hand, because
-// compilers take a register for the address of each row, and a generator at work beside a product needs them.
-template <class T, int I, int Column>
-NOISYRNN_INLINE Vec<T> row_splat(const T* upper, const T* lower, std::int64_t bytes) {
-    Vec<T> v;
-    const T* base = I < 3 ? upper : lower;
-    constexpr int at = Column * static_cast<int>(sizeof(T));
-    if constexpr (sizeof(T) == 4) {
-        if constexpr (I % 3 == 0)
-            asm("vbroadcastss %c2(%1), %0" : "=x"(v) : "r"(base), "i"(at));
-        else
-            asm("vbroadcastss %c3(%1,%2,%c4), %0" : "=x"(v) : "r"(base), "r"(bytes), "i"(at), "i"(I % 3));
-    } else {
-        if constexpr (I % 3 == 0)
-            asm("vbroadcastsd %c2(%1), %0" : "=x"(v) : "r"(base), "i"(at));
-        else
-            asm("vbroadcastsd %c3(%1,%2,%c4), %0" : "=x"(v) : "r"(base), "r"(bytes), "i"(at), "i"(I % 3));
-    }
-    return v;
-}
-
-template <class T, int M, int K, int I, class Sum, class Row>
-NOISYRNN_INLINE void side_rows(Sum& sum, const Row& row, const T* upper, const T* lower, std::int64_t bytes) {
-    if constexpr (I < M) {
-        const Vec<T> value = row_splat<T, I, K>(upper, lower, bytes);
-        for (int j = 0; j < panel_vectors<T>; ++j) sum[I][j] = value * row[j] + sum[I][j];
-        side_rows<T, M, K, I + 1>(sum, row, upper, lower, bytes);
-    }
-}
-
-// The k that go with rounds K, K + 1, ... of one block of the generator.
-template <class T, int M, int K, class Sum, class Side, class Chain>
-NOISYRNN_INLINE void side_rounds(Sum& sum, const T* upper, const T* lower, std::int64_t bytes, const T* panels,
-                                 const Side& side, Chain& chain) {
-    if constexpr (K < Side::rounds) {
-        Vec<T> row[panel_vectors<T>];
-        for (int j = 0; j < panel_vectors<T>; ++j) row[j] = load<Vec<T>>(panels + K * panel<T> + j * lanes<T>);
-        side_rows<T, M, K, 0>(sum, row, upper, lower, bytes);
-        side.round(chain, K);
-        side_rounds<T, M, K + 1>(sum, upper, lower, bytes, panels, side, chain);
-    }
-}
-#endif
-
-// c[q][i][:] (+)= sum_k a[i * a_row + k * a_step] panel_q[k][:] for M rows and Q neighbouring panels. One round of a
-// generator's block goes with one k, so that a block takes ten.
-template <class T, int M, int Q, bool Add, class Side>
+// c[q][i][:] (+)= sum_k a[i * a_row + k * a_step] panel_q[k][:] for M rows and Q neighbouring panels.
+template <class T, int M, int Q, bool Add>
 NOISYRNN_INLINE void tile(std::int64_t depth, const T* a, std::int64_t a_row, std::int64_t a_step, const T* panels,
-                          std::int64_t panel_stride, T* c, std::int64_t c_panel, Side& side) {
+                          std::int64_t panel_stride, T* c, std::int64_t c_panel) {
     using V = Vec<T>;
     constexpr int N = panel_vectors<T>;
     V sum[M][Q * N];
@@ -140,29 +93,8 @@ NOISYRNN_INLINE void tile(std::int64_t depth, const T* a, std::int64_t a_row, st
 #pragma GCC unroll 16
         for (int j = 0; j < Q * N; ++j)
             sum[i][j] = Add ? load<V>(c + (j / N) * c_panel + i * panel<T> + (j % N) * lanes<T>) : V{};
-    std::int64_t k = 0;
-    if constexpr (!std::is_same_v<Side, Idle>) {
-        for (; k + Side::rounds <= depth && side.pending(); k += Side::rounds) {
-            auto chain = side.begin();
-#if defined(__AVX2__) && !defined(__AVX512F__)
-            static_assert(Q == 1 && M <= 6);
-            // What was written before must be in memory: the compiler does not see that these addresses are read.
-            const T *upper = a + k, *lower = M > 3 ? upper + 3 * a_row : upper;
-            asm volatile("" : "+r"(upper), "+r"(lower) : : "memory");
-            side_rounds<T, M, 0>(sum, upper, lower, a_row * static_cast<std::int64_t>(sizeof(T)), panels + k * panel<T>,
-                                 side, chain);
-#else
-#pragma GCC unroll 16
-            for (int i = 0; i < Side::rounds; ++i) {
-                multiply_add<T, M, Q>(sum, a + (k + i) * a_step, a_row, panels + (k + i) * panel<T>, panel_stride);
-                side.round(chain, i);
-            }
-#endif
-            side.end(chain);
-        }
-    }
 #pragma GCC unroll 4
-    for (; k < depth; ++k)
+    for (std::int64_t k = 0; k < depth; ++k)
         multiply_add<T, M, Q>(sum, a + k * a_step, a_row, panels + k * panel<T>, panel_stride);
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i)
@@ -172,60 +104,63 @@ NOISYRNN_INLINE void tile(std::int64_t depth, const T* a, std::int64_t a_row, st
 }
 
 // As `tile`, with the number of rows, at most tile_rows, known only at run time.
-template <class T, bool Add, class Side, int M = tile_rows>
+template <class T, int Q, bool Add, int M = tile_rows>
 void any_tile(int rows, std::int64_t depth, const T* a, std::int64_t a_row, std::int64_t a_step, const T* panels,
-              T* c, Side& side) {
+              std::int64_t panel_stride, T* c, std::int64_t c_panel) {
     if constexpr (M > 0) {
         if (rows == M)
-            tile<T, M, 1, Add>(depth, a, a_row, a_step, panels, 0, c, 0, side);
+            tile<T, M, Q, Add>(depth, a, a_row, a_step, panels, panel_stride, c, c_panel);
         else
-            any_tile<T, Add, Side, M - 1>(rows, depth, a, a_row, a_step, panels, c, side);
+            any_tile<T, Q, Add, M - 1>(rows, depth, a, a_row, a_step, panels, panel_stride, c, c_panel);
     }
 }
 
-// Rows of the next tile: all it can hold, as long as four or more are left for the last one. A lower tile is through
-// with an inner index before a generator at its side has finished a round.
+// Rows of the next tile: all it can hold, as long as four or more are left for the last one, whose chains
+// of multiply-adds would wait for themselves.
 constexpr std::int64_t tile_height(std::int64_t left) {
     if (left <= tile_rows) return left;
     return left >= tile_rows + 4 ? tile_rows : (left + 1) / 2;
 }
 
-// c[panel][rows][columns of a panel] (+)= a (rows x depth) times `count` panels. Few rows take several panels at a
-// time, because a chain of multiply-adds alone would wait for itself.
-template <class T, bool Add, class Side>
-void product(std::int64_t rows, std::int64_t depth, const T* a, std::int64_t a_row, const T* panels,
-             std::int64_t count, T* c, Side& side) {
-    const std::int64_t stride = depth * panel<T>, c_panel = rows * panel<T>;
-    std::int64_t p = 0;
-    Idle idle;
-    if (rows == 1)
-        for (; p + 4 <= count; p += 4)
-            tile<T, 1, 4, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel, idle);
-    else if (rows == 2)
-        for (; p + 2 <= count; p += 2)
-            tile<T, 2, 2, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel, idle);
-    else if (rows == 3)
-        for (; p + 2 <= count; p += 2)
-            tile<T, 3, 2, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel, idle);
-    for (; p < count; ++p)
-        for (std::int64_t first = 0; first < rows;) {
-            const std::int64_t height = tile_height(rows - first);
-            any_tile<T, Add>(static_cast<int>(height), depth, a + first * a_row, a_row, 1, panels + p * stride,
-                             c + p * c_panel + first * panel<T>, side);
-            first += height;
-        }
+// All rows of Q neighbouring panels.
+template <class T, int Q, bool Add>
+void column_of_tiles(std::int64_t rows, std::int64_t depth, const T* a, std::int64_t a_row, const T* panels, T* c) {
+    for (std::int64_t first = 0; first < rows;) {
+        const std::int64_t height = tile_height(rows - first);
+        any_tile<T, Q, Add>(static_cast<int>(height), depth, a + first * a_row, a_row, 1, panels, depth * panel<T>,
+                            c + first * panel<T>, rows * panel<T>);
+        first += height;
+    }
 }
 
+// c[panel][rows][columns of a panel] (+)= a (rows x depth) times `count` panels. Few rows take several panels at a
+// time, because a chain of multiply-adds alone would wait for itself.
 template <class T, bool Add>
 void product(std::int64_t rows, std::int64_t depth, const T* a, std::int64_t a_row, const T* panels,
              std::int64_t count, T* c) {
-    Idle idle;
-    product<T, Add>(rows, depth, a, a_row, panels, count, c, idle);
+    const std::int64_t stride = depth * panel<T>, c_panel = rows * panel<T>;
+    std::int64_t p = 0;
+    if (rows == 1)
+        for (; p + 4 <= count; p += 4)
+            tile<T, 1, 4, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel);
+    else if (rows == 2)
+        for (; p + 2 <= count; p += 2)
+            tile<T, 2, 2, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel);
+    else if (rows == 3)
+        for (; p + 2 <= count; p += 2)
+            tile<T, 3, 2, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel);
+    else if constexpr (tile_panels<T> > 1)
+        for (; p + tile_panels<T> <= count; p += tile_panels<T>)
+            column_of_tiles<T, tile_panels<T>, Add>(rows, depth, a, a_row, panels + p * stride, c + p * c_panel);
+    for (; p < count; ++p) column_of_tiles<T, 1, Add>(rows, depth, a, a_row, panels + p * stride, c + p * c_panel);
 }
 
-// Blocks multiplied together where rows are few.
-constexpr std::int64_t blocks_at_once = 4;
-constexpr std::int64_t blocks_together(std::int64_t rows) { return rows < 4 ? blocks_at_once : 1; }
+// Blocks multiplied together: where rows are few, and where a tile is wider than a block.
+constexpr std::int64_t blocks_at_once = 4, few_rows = 4;
+template <class T>
+constexpr std::int64_t blocks_together(std::int64_t rows) {
+    return rows < few_rows ? blocks_at_once : tile_panels<T>;
+}
 
 // Place of row r, vector l of part q in the products of a block.
 template <class T>
@@ -299,17 +234,24 @@ public:
     }
 
     void flush() {
-        for (std::int64_t p = 0; p < h_panels_ && sum_ != nullptr; ++p)
-            for (std::int64_t i = 0; i < g_width_; i += tile_rows) {
-                const std::int64_t height = g_width_ - i < tile_rows ? g_width_ - i : tile_rows;
-                Idle idle;
-                any_tile<T, true>(static_cast<int>(height), slot_ * rows_, g_.data() + i, 1, g_row_,
-                                  h_.data() + p * depth_ * panel<T>, sum_ + (p * g_width_ + i) * panel<T>, idle);
-            }
+        constexpr int Q = tile_panels<T>;
+        std::int64_t p = 0;
+        for (; p + Q <= h_panels_ && sum_ != nullptr; p += Q) add_products<Q>(p);
+        for (; p < h_panels_ && sum_ != nullptr; ++p) add_products<1>(p);
         slot_ = 0;
     }
 
 private:
+    template <int Q>
+    void add_products(std::int64_t p) {
+        for (std::int64_t i = 0; i < g_width_; i += tile_rows) {
+            const std::int64_t height = g_width_ - i < tile_rows ? g_width_ - i : tile_rows;
+            any_tile<T, Q, true>(static_cast<int>(height), slot_ * rows_, g_.data() + i, 1, g_row_,
+                                 h_.data() + p * depth_ * panel<T>, depth_ * panel<T>,
+                                 sum_ + (p * g_width_ + i) * panel<T>, g_width_ * panel<T>);
+        }
+    }
+
     static constexpr std::int64_t depth_aim = 128;
 
     std::int64_t depth_ = 0, g_width_ = 0, g_row_ = 0, h_panels_ = 0;

@@ -15,8 +15,8 @@ public:
         : p_(problem),
           n_(problem.size.units),
           width_(padded(problem.size.units)),
-          slices_(slice_count(problem.size.batch)),
-          most_rows_(slices_ > 0 ? slice_at(problem.size.batch, 0).rows : 0),
+          slices_(slice_count(problem.size)),
+          most_rows_(slices_ > 0 ? slice_at(problem.size, 0).rows : 0),
           drive_(problem.input, problem.size),
           bias_(width_),
           forward_(n_ * width_),
@@ -36,7 +36,7 @@ protected:
                      std::int64_t stride, int worker) {
         T* c = scratch(worker);
         T* turns = c + most_rows_ * blocks_at_once * block;
-        const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together(rows);
+        const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together<T>(rows);
         for (std::int64_t t = from; t < to; ++t) {
             T* next = states != nullptr ? states + (t - from) * stride : turns + (t % 2) * most_rows_ * n_;
             for (std::int64_t b = 0; b < blocks; ++b) {
@@ -90,7 +90,7 @@ public:
 
     void run(std::int64_t index, int worker) override {
         const Record<T>& record = this->p_.record;
-        const Slice slice = slice_at(this->p_.size.batch, index);
+        const Slice slice = slice_at(this->p_.size, index);
         const std::int64_t steps = this->p_.size.steps, chunk = record.chunk > 0 ? record.chunk : steps;
         const std::int64_t stride = this->p_.size.batch * this->n_, offset = slice.first * this->n_;
         const std::int64_t count = slice.rows * this->n_;
@@ -133,7 +133,7 @@ public:
 
     void run(std::int64_t index, int worker) override {
         const Record<T>& record = p_.record;
-        const Slice slice = slice_at(p_.size.batch, index);
+        const Slice slice = slice_at(p_.size, index);
         const std::int64_t steps = p_.size.steps, rows = slice.rows, stride = p_.size.batch * n_;
         const std::int64_t offset = slice.first * n_;
         T* g = local_.data() + worker * local_size();
@@ -204,7 +204,7 @@ private:
     void back(const Slice& slice, std::int64_t t, const T* next, std::int64_t between, const T* later, T* g,
               OuterSum<T>& outer, T* sums, int worker) {
         using V = Vec<T>;
-        const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together(rows);
+        const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together<T>(rows);
         const T* g_out = p_.record.g_states;
         if (g_out != nullptr) g_out += (t * p_.size.batch + slice.first) * n_;
         T* bias_sums = sums + outer_size_ + this->drive_.sum_size();

@@ -15,8 +15,8 @@ public:
         : p_(problem),
           n_(problem.size.units),
           width_(padded(problem.size.units)),
-          slices_(slice_count(problem.size.batch)),
-          most_rows_(slices_ > 0 ? slice_at(problem.size.batch, 0).rows : 0),
+          slices_(slice_count(problem.size)),
+          most_rows_(slices_ > 0 ? slice_at(problem.size, 0).rows : 0),
           drive_(problem.input, problem.size),
           unit_(4 * width_),
           forward_(2 * n_ * width_),
@@ -49,7 +49,7 @@ protected:
                   std::int64_t stride, int worker) {
         T* c = scratch(worker);
         T* turns = scratch(worker) + most_rows_ * 2 * blocks_at_once * block;
-        const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together(rows);
+        const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together<T>(rows);
         const std::int64_t area = most_rows_ * n_;
         for (std::int64_t t = from; t < to; ++t) {
             T* y = places.y != nullptr ? places.y + (t - from) * stride : turns + (t % 2) * area;
@@ -108,7 +108,7 @@ public:
 
     void run(std::int64_t index, int worker) override {
         const auto& p = this->p_;
-        const Slice slice = slice_at(p.size.batch, index);
+        const Slice slice = slice_at(p.size, index);
         const std::int64_t steps = p.size.steps, chunk = p.y.chunk > 0 ? p.y.chunk : steps;
         const std::int64_t stride = p.size.batch * this->n_, offset = slice.first * this->n_;
         const std::int64_t count = slice.rows * this->n_;
@@ -158,7 +158,7 @@ public:
     OscillatorBackward& operator=(const OscillatorBackward&) = delete;
 
     void run(std::int64_t index, int worker) override {
-        const Slice slice = slice_at(p_.size.batch, index);
+        const Slice slice = slice_at(p_.size, index);
         const std::int64_t steps = p_.size.steps, rows = slice.rows, stride = p_.size.batch * n_;
         const std::int64_t offset = slice.first * n_;
         T* gy = local_.data() + worker * local_size();
@@ -247,7 +247,7 @@ private:
     void back(const Slice& slice, std::int64_t t, const typename Scan::State& h, const T* kept, std::int64_t between,
               const T* later, T* gy, T* gz, OuterSum<T>& outer, int worker) {
         using V = Vec<T>;
-        const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together(rows);
+        const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together<T>(rows);
         const std::int64_t out = (t * p_.size.batch + slice.first) * n_;
         for (std::int64_t b = 0; b < blocks; ++b) {
             if (later != nullptr && b % at_once == 0)

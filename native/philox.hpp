@@ -1,195 +1,260 @@
-// The noise contract: Philox-4x64 with ten rounds, counter (1 + block, sample, channel, 0), key (key, stream).
+// The noise contract: Philox-4x32 with ten rounds, counter (block, step, sample, 16 stream + channel).
 //
-// Units come in groups of sixteen, two blocks a group; blocks run through the groups of a step and then through the
-// steps. The Python module noisyrnn.sde.brownian is the definition, this is the same function.
+// Units come in groups of sixteen, four blocks a group. The Python module noisyrnn.sde.brownian is the definition, this
+// is the same function. Its first two rounds mix block with stream and sample with step, but none of the former with
+// the latter: they are computed once for each block and once for each sample of a step, and vectors do the other eight.
 #pragma once
 
+#include "gemm.hpp"
 #include "problem.hpp"
-#include "simd.hpp"
 
 namespace noisyrnn {
 namespace NOISYRNN_ISA {
 
-constexpr int group = 16;
-enum class Channel : std::uint64_t { gaussian = 0, uniform = 1 };
+constexpr int places = NOISYRNN_VECTOR_BYTES / 16;  // groups of sixteen units that a vector of words belongs to
 
-struct Wide {
-    std::uint64_t low, high;
+// Words of 32 bits in lanes of 64, as products want them; what stands above a word is left as it comes.
+using Wide = Vec<std::uint64_t>;
+using Words = Vec<std::uint32_t>;
+
+// The four blocks of each place: 0 and 2, and 1 and 3.
+struct Blocks {
+    Wide even, odd;
 };
 
-NOISYRNN_INLINE Wide multiplied(std::uint64_t a, const std::uint64_t& b) {
-#if defined(__BMI2__) && defined(__x86_64__)
-    // By hand, because compilers keep 128-bit products in pairs of registers and spill them inside a matrix product.
-    Wide w;
-    asm("mulxq %3, %0, %1" : "=r"(w.low), "=r"(w.high) : "d"(a), "m"(b));
-    return w;
-#else
-    __extension__ using Whole = unsigned __int128;
-    const Whole w = static_cast<Whole>(a) * b;
-    return {static_cast<std::uint64_t>(w), static_cast<std::uint64_t>(w >> 64)};
-#endif
-}
-
-constexpr std::uint64_t philox_multiplier[2] = {0xD2E7470EE14C6C93u, 0xCA5A826395121157u};
-
-// One block under way.
 struct Chain {
-    std::uint64_t c0, c1, c2, c3;
-
-    NOISYRNN_INLINE void round(const std::uint64_t* key) {
-        const Wide p0 = multiplied(c0, philox_multiplier[0]);
-        const Wide p1 = multiplied(c2, philox_multiplier[1]);
-        c0 = p1.high ^ c1 ^ key[0];
-        c1 = p1.low;
-        c2 = p0.high ^ c3 ^ key[1];
-        c3 = p0.low;
-    }
+    Blocks c0, c1, c2, c3;
 };
 
 class Philox {
 public:
-    static constexpr int rounds = 10;
+    static constexpr int shared = 2, rounds = 8;  // in tables, and to be done for every block
 
-    explicit Philox(const NoiseKey& key) : sample_(key.sample), step_(key.step) {
-        std::uint64_t low = key.value, high = key.stream;
+    Philox(const NoiseKey& key, std::int64_t units)
+        : key_(key),
+          groups_(ceil_div(padded(units) / block, places) * places),
+          blocks_(channels * 12 * groups_ + 2 * places) {  // a vector may begin at the last group
+        std::uint32_t low = static_cast<std::uint32_t>(key.value), high = static_cast<std::uint32_t>(key.value >> 32);
         for (auto& round : keys_) {
             round[0] = low;
             round[1] = high;
-            low += 0x9E3779B97F4A7C15u;
-            high += 0xBB67AE8584CAA73Bu;
+            low += 0x9E3779B9u;
+            high += 0xBB67AE85u;
+        }
+        for (int channel = 0; channel < channels; ++channel)
+            for (std::int64_t b = 0; b < 4 * groups_; ++b) {
+                const std::uint64_t one = multiplier[0] * static_cast<std::uint32_t>(b);
+                const std::uint64_t word = (one >> 32) ^ (key.stream << 4 | static_cast<unsigned>(channel)) ^ keys_[0][1];
+                const std::uint64_t other = multiplier[1] * static_cast<std::uint32_t>(word);
+                std::uint64_t* to = table(static_cast<Channel>(channel), b / 4, b % 2 != 0) + b % 4 / 2;
+                to[0] = (other >> 32) ^ keys_[1][0];
+                to[2 * groups_] = other;
+                to[4 * groups_] = one ^ keys_[1][1];
+            }
+    }
+
+    // Numbers that a table for so many samples has.
+    static constexpr std::int64_t table_size(std::int64_t rows) { return 6 * ceil_div(rows, places) * places; }
+
+    // What the first two rounds make of consecutive samples at one step: a table that `begin` reads.
+    void begin_step(std::int64_t step, std::int64_t row, std::int64_t rows, std::uint64_t* samples) const {
+        const std::uint64_t time = (key_.step + static_cast<std::uint64_t>(step)) ^ keys_[0][0];
+        const std::int64_t all = ceil_div(rows, places) * places;
+        for (std::int64_t r = 0; r < all; ++r) {
+            const std::uint64_t other =
+                multiplier[1] * static_cast<std::uint32_t>(key_.sample + static_cast<std::uint64_t>(row + r));
+            const std::uint64_t one = multiplier[0] * static_cast<std::uint32_t>((other >> 32) ^ time);
+            samples[2 * r] = samples[2 * r + 1] = other;
+            samples[2 * (all + r)] = samples[2 * (all + r) + 1] = one >> 32;
+            samples[2 * (2 * all + r)] = samples[2 * (2 * all + r) + 1] = one;
         }
     }
 
-    // Words of one group of units for consecutive samples and channels, [channels][rows][8], made block by block:
-    // integer work that a matrix product can do on the side, because it leaves the integer units idle.
-    class Words {
-    public:
-        static constexpr int rounds = Philox::rounds;
+    // Blocks of a group for several rows, or of several groups for one row (`across`).
+    NOISYRNN_INLINE Chain begin(const std::uint64_t* samples, std::int64_t rows, Channel channel, std::int64_t row,
+                                std::int64_t g, bool across) const {
+        const std::int64_t all = 2 * ceil_div(rows, places) * places, next = 2 * groups_;
+        const auto sample = [&](int i) {
+            return across ? pair(samples + i * all + 2 * row) : load<Wide>(samples + i * all + 2 * row);
+        };
+        const auto mixed = [&](const std::uint64_t* at) { return across ? load<Wide>(at) : pair(at); };
+        const std::uint64_t *even = table(channel, g, false), *odd = table(channel, g, true);
+        const Wide first = sample(0), second = sample(1), third = sample(2);
+        return {{mixed(even) ^ first, mixed(odd) ^ first},
+                {mixed(even + next), mixed(odd + next)},
+                {mixed(even + 2 * next) ^ second, mixed(odd + 2 * next) ^ second},
+                {third, third}};
+    }
 
-        Words(const Philox& philox, Channel first, int channels, std::uint64_t step, std::uint64_t groups,
-              std::uint64_t g, std::uint64_t row, int rows, std::uint64_t* out)
-            : keys_(philox.keys_[0]),
-              block_(1 + 2 * ((philox.step_ + step) * groups + g)),
-              sample_(philox.sample_ + row),
-              channel_(static_cast<std::uint64_t>(first)),
-              blocks_(2 * rows),
-              left_(2 * rows * channels),
-              next_(0),
-              out_(out) {}
-
-        bool pending() const { return left_ > 0; }
-
-        NOISYRNN_INLINE Chain begin() const {
-            return {block_ + (static_cast<unsigned>(next_) & 1u), sample_ + (static_cast<unsigned>(next_) >> 1),
-                    channel_, 0};
-        }
-        NOISYRNN_INLINE void round(Chain& chain, int i) const { chain.round(keys_ + 2 * i); }
-        NOISYRNN_INLINE void end(const Chain& chain) {
-            out_[0] = chain.c0;
-            out_[1] = chain.c1;
-            out_[2] = chain.c2;
-            out_[3] = chain.c3;
-            out_ += 4;
-            --left_;
-            if (++next_ == blocks_) {
-                next_ = 0;
-                ++channel_;
-            }
-        }
-
-        // What no product has done.
-        void finish() {
-            while (pending()) {
-                Chain chain = begin();
-#pragma GCC unroll 10
-                for (int i = 0; i < rounds; ++i) round(chain, i);
-                end(chain);
-            }
-        }
-
-    private:
-        const std::uint64_t* keys_;
-        std::uint64_t block_, sample_, channel_;
-        int blocks_, left_, next_;
-        std::uint64_t* out_;
-    };
+    NOISYRNN_INLINE void round(Chain& chain, int i) const {
+        const std::uint64_t *key = keys_[shared + i];
+        half_round(chain.c0.even, chain.c1.even, chain.c2.even, chain.c3.even, key);
+        half_round(chain.c0.odd, chain.c1.odd, chain.c2.odd, chain.c3.odd, key);
+    }
 
 private:
-    std::uint64_t sample_, step_;
-    std::uint64_t keys_[rounds][2];
-};
+    static constexpr std::uint64_t multiplier[2] = {0xD2511F53u, 0xCD9E8D57u};
 
-// A group has eight words, so eight lanes are the most that one vector can use.
-template <class T>
-constexpr int noise_lanes = lanes<T> < 8 ? lanes<T> : 8;
-
-template <class T>
-using NoiseVec = Vec<T, noise_lanes<T>>;
-
-template <class T>
-struct Halves {
-    using Words = Vec<std::int32_t, noise_lanes<T>>;
-    Words low, high;
-};
-
-template <class T>
-NOISYRNN_INLINE Halves<T> halves(const std::uint64_t* words) {
-    using Words = typename Halves<T>::Words;
-#if defined(__AVX2__) && (defined(__clang__) || __GNUC__ >= 12)
-    if constexpr (noise_lanes<T> == 8) {
-        // Two instructions a half, which compilers do not find: within the halves of a register, then across them.
-        using Pairs = Vec<std::int64_t, 4>;
-        const Words a = load<Words>(words), b = load<Words>(words + 4);
-        const Pairs low = (Pairs)__builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14);
-        const Pairs high = (Pairs)__builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15);
-        return {(Words)__builtin_shufflevector(low, low, 0, 2, 1, 3),
-                (Words)__builtin_shufflevector(high, high, 0, 2, 1, 3)};
-    }
+    // The same two lanes in every place.
+    NOISYRNN_INLINE static Wide pair(const std::uint64_t* at) {
+#if defined(__AVX512F__)
+        return (Wide)_mm512_maskz_broadcast_i64x2(0xff, load<__m128i>(at));
+#elif defined(__AVX2__)
+        return (Wide)_mm256_broadcastsi128_si256(load<__m128i>(at));
+#else
+        return load<Wide>(at);
 #endif
-    std::int32_t low[noise_lanes<T>], high[noise_lanes<T>];
-    for (int i = 0; i < noise_lanes<T>; ++i) {
-        low[i] = static_cast<std::int32_t>(words[i]);
-        high[i] = static_cast<std::int32_t>(words[i] >> 32);
     }
-    return {load<Words>(low), load<Words>(high)};
-}
+
+    NOISYRNN_INLINE static void half_round(Wide& c0, Wide& c1, Wide& c2, Wide& c3, const std::uint64_t* key) {
+        const Wide one = multiplied(c0, multiplier[0]), other = multiplied(c2, multiplier[1]);
+        c0 = (other >> 32) ^ c1 ^ key[0];
+        c1 = other;
+        c2 = (one >> 32) ^ c3 ^ key[1];
+        c3 = one;
+    }
+
+    std::uint64_t* table(Channel channel, std::int64_t g, bool odd) const {
+        return blocks_.data() + (2 * static_cast<int>(channel) + (odd ? 1 : 0)) * 6 * groups_ + 2 * g;
+    }
+
+    NoiseKey key_;
+    std::int64_t groups_;
+    std::uint64_t keys_[shared + rounds][2];
+    Array<std::uint64_t> blocks_;  // [channel][even, odd][three words of the state after two rounds][group][2]
+};
+
+NOISYRNN_INLINE Words joined(const Blocks& c) { return (Words)((c.even & 0xffffffffu) | c.odd << 32); }
 
 template <class V, class W>
 NOISYRNN_INLINE V converted(W whole) {
     return __builtin_convertvector(whole, V);
 }
 
-// [rows][8] words to [rows][16] standard normal numbers (Box and Muller).
+// Unsigned to float; without an instruction by halves of sixteen bits, each exact, so that the sum is rounded once.
+template <class F, class W>
+NOISYRNN_INLINE F unsigned_to_float(W w) {
+#if defined(__AVX512F__)
+    return converted<F>(w);
+#else
+    using Signed = Vec<std::int32_t, Traits<F>::count>;
+    return converted<F>((Signed)(w >> 16)) * 65536.0f + converted<F>((Signed)(w & 0xffff));
+#endif
+}
+
+// Standard normal numbers (Box and Muller), or low + spread U with U uniform in [0, 1): from one vector of T's width of
+// the four words of a block to the four numbers that they give.
 template <class T>
-NOISYRNN_INLINE void gaussian(const std::uint64_t* words, int rows, T* out) {
-    using V = NoiseVec<T>;
-    using F = Vec<float, noise_lanes<T>>;
-    for (int r = 0; r < rows; ++r)
-        for (int i = 0; i < 8; i += noise_lanes<T>) {
-            const Halves<T> h = halves<T>(words + 8 * r + i);
-            // Unsigned to float by halves of sixteen bits, each exact, so that the sum is rounded once.
-            const F wide = converted<F>((h.low >> 16) & 0xffff) * 65536.0f + converted<F>(h.low & 0xffff);
-            const F u = wide * 0x1p-32f + 0x1p-33f;
-            const F v = converted<F>(h.high) * 0x1p-31f;
+struct Normal {
+    static constexpr int lanes = NOISYRNN_VECTOR_BYTES / static_cast<int>(sizeof(T));
+    using V = Vec<T>;
+    using W = Vec<std::uint32_t, lanes>;
+
+    NOISYRNN_INLINE void operator()(const W (&w)[4], V (&out)[4]) const {
+        using F = Vec<float, lanes>;
+        for (int i = 0; i < 4; i += 2) {
+            const F u = unsigned_to_float<F>(w[i]) * 0x1p-32f + 0x1p-33f;
+            const F v = converted<F>((Vec<std::int32_t, lanes>)w[i + 1]) * 0x1p-31f;
             const V radius = root(minus_twice_log(converted<V>(u)));
             V sine, cosine;
             sincospi(converted<V>(v), sine, cosine);
-            store(out + 16 * r + i, radius * cosine);
-            store(out + 16 * r + 8 + i, radius * sine);
+            out[i] = radius * cosine;
+            out[i + 1] = radius * sine;
         }
+    }
+};
+
+template <class T>
+struct Even {
+    T low, spread;
+    using V = Vec<T>;
+    using W = typename Normal<T>::W;
+
+    NOISYRNN_INLINE void operator()(const W (&w)[4], V (&out)[4]) const {
+        const T scale = spread * T(0x1p-24);
+        for (int i = 0; i < 4; ++i) out[i] = converted<V>((Vec<std::int32_t, Normal<T>::lanes>)(w[i] >> 8)) * scale + low;
+    }
+};
+
+#if defined(__AVX512F__)
+// Two fours of one vector and two of the other; with a mask for the reason given at `multiplied`.
+template <int Which>
+NOISYRNN_INLINE Vec<float> chosen(Vec<float> a, Vec<float> b) {
+    return (Vec<float>)_mm512_maskz_shuffle_f32x4(0xffff, (__m512)a, (__m512)b, Which);
+}
+#elif defined(__AVX2__)
+// One four of either vector.
+template <int Which>
+NOISYRNN_INLINE Vec<float> chosen(Vec<float> a, Vec<float> b) {
+    return (Vec<float>)_mm256_permute2f128_ps((__m256)a, (__m256)b, Which);
+}
+#endif
+
+// The numbers that each place has of four vectors side by side: fours of them change places.
+template <class T>
+NOISYRNN_INLINE void put_rows(const Vec<T> (&v)[4], T* out, std::int64_t between) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4) {
+        const Vec<T> a = chosen<0x44>(v[0], v[1]);
+        const Vec<T> b = chosen<0xee>(v[0], v[1]);
+        const Vec<T> c = chosen<0x44>(v[2], v[3]);
+        const Vec<T> d = chosen<0xee>(v[2], v[3]);
+        store(out, chosen<0x88>(a, c));
+        store(out + between, chosen<0xdd>(a, c));
+        store(out + 2 * between, chosen<0x88>(b, d));
+        store(out + 3 * between, chosen<0xdd>(b, d));
+        return;
+    }
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) == 4) {
+        store(out, chosen<0x20>(v[0], v[1]));
+        store(out + 8, chosen<0x20>(v[2], v[3]));
+        store(out + between, chosen<0x31>(v[0], v[1]));
+        store(out + between + 8, chosen<0x31>(v[2], v[3]));
+        return;
+    }
+#endif
+    using Four = Vec<T, (lanes<T> < 4 ? lanes<T> : 4)>;
+    for (int i = 0; i < 4; ++i)
+        for (int p = 0; p < lanes<T> / Traits<Four>::count; ++p)
+            store(out + p * between + 4 * i, load<Four>(reinterpret_cast<const T*>(v + i) + 4 * p));
 }
 
-// [rows][8] words to [rows][16] numbers low + spread U, with U uniform in [0, 1).
-template <class T>
-NOISYRNN_INLINE void uniform(const std::uint64_t* words, int rows, T low, T spread, T* out) {
-    using V = NoiseVec<T>;
-    const T scale = spread * T(0x1p-24);
-    for (int r = 0; r < rows; ++r)
-        for (int i = 0; i < 8; i += noise_lanes<T>) {
-            const Halves<T> h = halves<T>(words + 8 * r + i);
-            store(out + 16 * r + i, converted<V>((h.low >> 8) & 0xffffff) * scale + low);
-            store(out + 16 * r + 8 + i, converted<V>((h.high >> 8) & 0xffffff) * scale + low);
-        }
+// Numbers of all places of a finished chain, sixteen each; places lie `between` numbers apart.
+template <class T, class Law>
+NOISYRNN_INLINE void put(const Chain& chain, const Law& law, T* out, std::int64_t between) {
+    const Words words[4] = {joined(chain.c0), joined(chain.c1), joined(chain.c2), joined(chain.c3)};
+    for (int first = 0; first < 4 * places; first += lanes<T>) {
+        typename Normal<T>::W w[4];
+        Vec<T> found[4];
+        for (int i = 0; i < 4; ++i)
+            w[i] = load<typename Normal<T>::W>(reinterpret_cast<const std::uint32_t*>(words + i) + first);
+        law(w, found);
+        put_rows(found, out + first / 4 * between + first % 4, between);
+    }
+}
+
+// Rows of sixteen numbers that `make_noise` may write.
+constexpr std::int64_t noise_rows(std::int64_t rows) { return (blocks_at_once + places - 1) * rows + places; }
+
+// Numbers of `groups` groups of units from group g on, [groups][rows][16]. Up to places - 1 more groups or rows are
+// written beyond them.
+template <class T, class Law>
+NOISYRNN_INLINE void make_noise(const Philox& philox, const std::uint64_t* samples, std::int64_t rows, Channel channel,
+                                std::int64_t g, std::int64_t groups, const Law& law, T* out) {
+    const auto all = [&](bool across, std::int64_t row, std::int64_t group, T* to, std::int64_t between) {
+        Chain chain = philox.begin(samples, rows, channel, row, group, across);
+#pragma GCC unroll 8
+        for (int i = 0; i < Philox::rounds; ++i) philox.round(chain, i);
+        put(chain, law, to, between);
+    };
+    // What is written beyond a group's rows is overwritten by the next group.
+    if (rows >= few_rows)
+        for (std::int64_t i = 0; i < groups; ++i)
+            for (std::int64_t r = 0; r < rows; r += places) all(false, r, g + i, out + (i * rows + r) * block, block);
+    else
+        for (std::int64_t i = 0; i < groups; i += places)
+            for (std::int64_t r = 0; r < rows; ++r) all(true, r, g + i, out + (i * rows + r) * block, rows * block);
 }
 
 }  // namespace NOISYRNN_ISA

@@ -6,8 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace noisyrnn {
+
+// What noise is for, a part of its counter: normal numbers, and uniform ones for two purposes.
+enum class Channel { gaussian = 0, uniform = 1, dropout = 2 };
+constexpr int channels = 3;
 
 struct NoiseKey {
     std::uint64_t value = 0, stream = 0, sample = 0, step = 0;
@@ -17,22 +22,24 @@ struct Size {
     std::int64_t steps = 0, batch = 0, units = 0, inputs = 0;
 };
 
-// A run of consecutive samples that one thread takes through the whole sequence. The partition depends on the batch
-// alone, so that sums over slices do not depend on the number of threads.
+// A run of consecutive samples that one thread takes through the whole sequence. The partition depends on the sizes
+// alone, so that sums over slices do not depend on the number of threads. Wide weights leave the near cache between one
+// slice's step and the next, so that more rows have to share them.
 struct Slice {
     std::int64_t first, rows;
 };
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-constexpr std::int64_t slice_count(std::int64_t batch) {
-    const std::int64_t coarse = ceil_div(batch, 32), fine = ceil_div(batch, 8);
-    const std::int64_t wanted = fine < 8 ? fine : (coarse > 8 ? coarse : 8);
+constexpr std::int64_t slice_count(const Size& size) {
+    const std::int64_t few = size.units > 384 ? 4 : 8;
+    const std::int64_t coarse = ceil_div(size.batch, 32), fine = ceil_div(size.batch, 8);
+    const std::int64_t wanted = fine < few ? fine : (coarse > few ? coarse : few);
     return wanted < 32 ? wanted : 32;
 }
 
-constexpr Slice slice_at(std::int64_t batch, std::int64_t index) {
-    const std::int64_t count = slice_count(batch), rows = batch / count, longer = batch % count;
+constexpr Slice slice_at(const Size& size, std::int64_t index) {
+    const std::int64_t count = slice_count(size), rows = size.batch / count, longer = size.batch % count;
     return {index * rows + (index < longer ? index : longer), rows + (index < longer ? 1 : 0)};
 }
 
@@ -105,7 +112,7 @@ template <class T>
 struct NoiseProblem {
     Size size;
     NoiseKey key;
-    bool gaussian = true;
+    Channel channel = Channel::gaussian;
     T* out = nullptr;
 };
 
@@ -135,7 +142,12 @@ struct InstructionSet {
     Kernels<double> twice;
 };
 
-// The best instruction set of this processor among those compiled in, or the one that every processor has.
-const InstructionSet& instruction_set(bool plain = false);
+// Those compiled in that this processor can run, best first; the last runs anywhere.
+using InstructionSets = std::vector<const InstructionSet*>;
+InstructionSets instruction_sets();
+
+// The one in use, the best unless another was chosen; choosing one that cannot run here does nothing and says so.
+const InstructionSet& instruction_set();
+bool choose_instruction_set(const char* name);
 
 }  // namespace noisyrnn

@@ -13,9 +13,11 @@ objects="$build/baseline.o"
 with=""
 case $(uname -m) in
 x86_64 | amd64)
-    $cxx $common -DNOISYRNN_ISA=avx2 -mavx2 -mfma -mbmi2 -c "$root/native/kernels.cpp" -o "$build/avx2.o"
-    objects="$objects $build/avx2.o"
-    with="-DNOISYRNN_WITH_AVX2"
+    $cxx $common -DNOISYRNN_ISA=avx2 -mavx2 -mfma -c "$root/native/kernels.cpp" -o "$build/avx2.o" &
+    $cxx $common -DNOISYRNN_ISA=avx512 -mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx2 -mfma -mprefer-vector-width=512 \
+        -c "$root/native/kernels.cpp" -o "$build/avx512.o" &
+    objects="$objects $build/avx2.o $build/avx512.o"
+    with="-DNOISYRNN_WITH_AVX2 -DNOISYRNN_WITH_AVX512"
     ;;
 esac
 wait

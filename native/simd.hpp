@@ -9,6 +9,10 @@
 #include <initializer_list>
 #include <type_traits>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 #ifndef NOISYRNN_ISA
 #error "compile with -DNOISYRNN_ISA=name of the instruction set"
 #endif
@@ -134,6 +138,21 @@ NOISYRNN_INLINE typename Traits<V>::T total(V v) {
     typename Traits<V>::T sum = 0;
     for (int i = 0; i < Traits<V>::count; ++i) sum += v[i];
     return sum;
+}
+
+// Products of the lower 32 bits of each lane with a number of 32 bits, which compilers do not find in 64-bit products.
+NOISYRNN_INLINE Vec<std::uint64_t> multiplied(Vec<std::uint64_t> a, std::uint64_t b) {
+    using V = Vec<std::uint64_t>;
+#if defined(__AVX512F__)
+    // With a mask of all lanes, because GCC warns of what it makes of the plain one.
+    return (V)_mm512_maskz_mul_epu32(0xff, (__m512i)a, (__m512i)(b + V{}));
+#elif defined(__AVX2__)
+    return (V)_mm256_mul_epu32((__m256i)a, (__m256i)(b + V{}));
+#elif defined(__SSE2__)
+    return (V)_mm_mul_epu32((__m128i)a, (__m128i)(b + V{}));
+#else
+    return (a & 0xffffffffu) * b;
+#endif
 }
 
 // y within [-limit, limit]; y where y is not a number.

@@ -44,7 +44,7 @@ public:
     TanhBackward& operator=(const TanhBackward&) = delete;
 
     void run(std::int64_t index, int worker) override {
-        const Slice slice = slice_at(p_.size.batch, index);
+        const Slice slice = slice_at(p_.size, index);
         this->choose([&](auto noise, auto linear, auto gated) {
             scan<decltype(noise)::value, decltype(linear)::value, decltype(gated)::value>(slice, index, worker);
         });
@@ -134,9 +134,8 @@ private:
     std::int64_t depth() const { return parts_ * width_; }
 
     // Step t: g, the gradient that reaches the state after it directly, is completed by that of the step `later`
-    // (factors times weights) and of the output; then the factors of this step are written for the next one. The noise
-    // of a block of units is made on the side of the product that completes its gradient. What the next step reads lies
-    // `between` numbers before what this one reads, or is near at hand already (0).
+    // (factors times weights) and of the output; then the factors of this step are written for the next one. What the
+    // next step reads lies `between` numbers before what this one reads, or is near at hand already (0).
     template <Noise N, bool Linear, bool Gated>
     void back(const Slice& slice, std::int64_t t, const T* h, const T* kept, std::int64_t between, const T* later,
               const T* g_out, T* g, OuterSum<T>& outer, T* sums, int worker) {
@@ -145,21 +144,22 @@ private:
         T* drift = c + most_rows_ * blocks_at_once * block;
         T* g_u = g + most_rows_ * width_;
         const std::int64_t rows = slice.rows, blocks = width_ / block;
-        const std::int64_t at_once = blocks_together(rows);
+        const std::int64_t at_once = blocks_together<T>(rows);
         const std::int64_t u_row = Gated ? width_ : outer.g_row();
         if constexpr (!Gated) g_u = outer.g() + (Linear ? width_ : 0);
         T* extra = sums + outer_size_;
         T* step_sums = extra + this->drive_.sum_size();
         if (p_.dt.g_time != nullptr)
             clear(p_.dt.g_time + t * p_.size.batch + slice.first, rows);
+        if constexpr (N != Noise::none) this->philox_.begin_step(t, slice.first, rows, room.samples);
         for (std::int64_t b = 0; b < blocks; ++b) {
-            const T* weights = backward_.data() + b * block * depth();
-            const std::int64_t count = blocks - b < at_once ? blocks - b : at_once;
-            if (later != nullptr && at_once > 1 && b % at_once == 0)
-                product<T, false>(rows, depth(), later, outer.g_row(), weights, count * panels_in_block<T>, c);
-            const bool inside = later != nullptr && at_once == 1;
-            this->template noisy_product<N>(again_, slice, t, b, depth(), later, outer.g_row(), weights,
-                                            inside ? panels_in_block<T> : 0, room);
+            if (b % at_once == 0) {
+                const std::int64_t count = blocks - b < at_once ? blocks - b : at_once;
+                if (later != nullptr)
+                    product<T, false>(rows, depth(), later, outer.g_row(), backward_.data() + b * block * depth(),
+                                      count * panels_in_block<T>, c);
+                if constexpr (N != Noise::none) this->make_numbers(again_, slice, b, count, room);
+            }
             if (drift_wanted_)
                 product<T, false>(rows, n_, h, n_, this->forward_.data() + b * n_ * parts_ * block,
                                   panels_in_block<T>, drift);
@@ -196,7 +196,8 @@ private:
         const std::int64_t between_times = p_.dt.sample_stride, first = t * p_.size.batch + slice.first;
         const T s1 = p_.additive, s2 = p_.multiplicative;
         const T *d = this->step_.data() + b * block, *d_root = d + width_, *scale = scale_.data() + b * block;
-        const T *xi = room.xi, *factor = room.factor, *gate = p_.gate;
+        const std::int64_t noise = b % blocks_together<T>(rows) * rows * block;
+        const T *xi = room.xi + noise, *factor = room.factor + noise, *gate = p_.gate;
         T *g_gate = p_.g_gate, *g_time = p_.dt.g_time, *unit_sums = p_.dt.g_unit != nullptr ? step_sums : nullptr;
         T* g_rows = outer.g();
         const bool multiplied = N == Noise::released && again_.uniform, random_used = again_.gaussian;

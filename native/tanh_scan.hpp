@@ -24,17 +24,17 @@ public:
         : p_(problem),
           n_(problem.size.units),
           width_(padded(problem.size.units)),
-          slices_(slice_count(problem.size.batch)),
-          most_rows_(slices_ > 0 ? slice_at(problem.size.batch, 0).rows : 0),
+          slices_(slice_count(problem.size)),
+          most_rows_(slices_ > 0 ? slice_at(problem.size, 0).rows : 0),
           parts_(problem.A != nullptr ? 2 : 1),
           drive_(problem.input, problem.size),
-          philox_(problem.key),
+          philox_(problem.key, problem.size.units),
           laws_{problem.additive != 0 || problem.noise == Noise::ito,
                 problem.noise == Noise::released && problem.multiplicative != 0},
           step_(2 * width_),
           forward_(parts_ * n_ * width_),
           scratch_(static_cast<std::int64_t>(workers) * scratch_size()),
-          words_(static_cast<std::int64_t>(workers) * most_rows_ * 16) {
+          samples_(static_cast<std::int64_t>(workers) * Philox::table_size(most_rows_)) {
         if (p_.additive == 0 && p_.multiplicative == 0) p_.noise = Noise::none;
         T* d = step_.data();
         for (std::int64_t j = 0; j < width_; ++j) {
@@ -58,59 +58,33 @@ protected:
         bool gaussian, uniform;
     };
 
-    // Products of a few blocks, [blocks][parts][rows][16]; noise of both kinds, [rows][16]; two states.
+    // Products of a few blocks, [blocks][parts][rows][16]; noise of both kinds, [blocks][rows][16]; two states.
     std::int64_t scratch_size() const {
-        return most_rows_ * (blocks_at_once * 2 + 2) * block + 2 * most_rows_ * n_;
+        return most_rows_ * blocks_at_once * 2 * block + 2 * noise_size() + 2 * most_rows_ * n_;
     }
+    std::int64_t noise_size() const { return noise_rows(most_rows_) * block; }
     struct Scratch {
         T *products, *xi, *factor, *turns;  // factor of the drift, 1 - m + m U
-        std::uint64_t* words;
+        std::uint64_t* samples;
     };
     Scratch scratch(int worker) const {
         T* first = scratch_.data() + worker * scratch_size();
         T* xi = first + most_rows_ * blocks_at_once * 2 * block;
-        const std::int64_t one = most_rows_ * block;
-        return {first, xi, xi + one, xi + 2 * one, words_.data() + worker * most_rows_ * 16};
+        return {first, xi, xi + noise_size(), xi + 2 * noise_size(),
+                samples_.data() + worker * Philox::table_size(most_rows_)};
     }
     bool held(std::int64_t sample, std::int64_t t) const { return p_.record.held(sample, t); }
     std::int64_t time_at(std::int64_t sample, std::int64_t t) const {
         return t * p_.dt.step_stride + sample * p_.dt.sample_stride;
     }
 
-    // Words for the noise of sixteen units of a slice at one step, of the laws that are used.
-    Philox::Words words_of(Laws laws, const Slice& slice, std::int64_t t, std::int64_t b, std::uint64_t* out) const {
-        return {philox_,
-                laws.gaussian ? Channel::gaussian : Channel::uniform,
-                (laws.gaussian ? 1 : 0) + (laws.uniform ? 1 : 0),
-                static_cast<std::uint64_t>(t),
-                static_cast<std::uint64_t>(width_ / block),
-                static_cast<std::uint64_t>(b),
-                static_cast<std::uint64_t>(slice.first),
-                static_cast<int>(slice.rows),
-                out};
-    }
-
-    NOISYRNN_INLINE void numbers(Laws laws, const Slice& slice, const std::uint64_t* words, const Scratch& room) const {
-        const int rows = static_cast<int>(slice.rows);
-        if (laws.gaussian) gaussian<T>(words, rows, room.xi);
-        if (!laws.uniform) return;
-        uniform<T>(words + (laws.gaussian ? 8 * rows : 0), rows, T(1) - p_.multiplicative, p_.multiplicative,
-                   room.factor);
-    }
-
-    // A product of one block of units, with the noise of that block made on its side.
-    template <Noise N>
-    NOISYRNN_INLINE void noisy_product(Laws laws, const Slice& slice, std::int64_t t, std::int64_t b,
-                                       std::int64_t depth, const T* a, std::int64_t a_row, const T* panels,
-                                       std::int64_t count, const Scratch& room) const {
-        if constexpr (N == Noise::none) {
-            if (count > 0) product<T, false>(slice.rows, depth, a, a_row, panels, count, room.products);
-        } else {
-            Philox::Words side = words_of(laws, slice, t, b, room.words);
-            if (count > 0) product<T, false>(slice.rows, depth, a, a_row, panels, count, room.products, side);
-            side.finish();
-            numbers(laws, slice, room.words, room);
-        }
+    // Noise of `count` blocks of units of a slice, of the laws that are used, at the step that `begin_step` was told.
+    void make_numbers(Laws laws, const Slice& slice, std::int64_t b, std::int64_t count, const Scratch& room) const {
+        if (laws.gaussian)
+            make_noise(philox_, room.samples, slice.rows, Channel::gaussian, b, count, Normal<T>{}, room.xi);
+        if (laws.uniform)
+            make_noise(philox_, room.samples, slice.rows, Channel::uniform, b, count,
+                       Even<T>{T(1) - p_.multiplicative, p_.multiplicative}, room.factor);
     }
 
     // States of steps [from, to) of one slice from the state h (rows, units) before them. States and activations are
@@ -121,19 +95,19 @@ protected:
                      T* activations, std::int64_t stride, int worker) {
         const Scratch room = scratch(worker);
         T* c = room.products;
-        const std::int64_t blocks = width_ / block, at_once = blocks_together(slice.rows);
+        const std::int64_t blocks = width_ / block, at_once = blocks_together<T>(slice.rows);
         const std::int64_t block_size = n_ * parts_ * block, c_block = slice.rows * parts_ * block;
         const std::int64_t panels = parts_ * panels_in_block<T>;
         for (std::int64_t t = from; t < to; ++t) {
             T* next = states != nullptr ? states + (t - from) * stride : room.turns + (t % 2) * most_rows_ * n_;
             T* kept = activations != nullptr ? activations + (t - from) * stride : nullptr;
+            if constexpr (N != Noise::none) philox_.begin_step(t, slice.first, slice.rows, room.samples);
             for (std::int64_t b = 0; b < blocks; ++b) {
-                const T* weights = forward_.data() + b * block_size;
-                if (at_once > 1 && b % at_once == 0) {
+                if (b % at_once == 0) {
                     const std::int64_t count = blocks - b < at_once ? blocks - b : at_once;
-                    product<T, false>(slice.rows, n_, h, n_, weights, count * panels, c);
+                    product<T, false>(slice.rows, n_, h, n_, forward_.data() + b * block_size, count * panels, c);
+                    if constexpr (N != Noise::none) make_numbers(laws_, slice, b, count, room);
                 }
-                noisy_product<N>(laws_, slice, t, b, n_, h, n_, weights, at_once > 1 ? 0 : panels, room);
                 T* cb = c + b % at_once * c_block;
                 if (t + 1 < to)
                     for (std::int64_t r = 0; r < slice.rows; ++r) {
@@ -165,7 +139,8 @@ protected:
         const std::int64_t between_times = p_.dt.sample_stride;
         const T* gate = p_.gate;
         const T s1 = p_.additive, s2 = p_.multiplicative;
-        const T *d = step_.data() + b * block, *xi = room.xi, *factor = room.factor;
+        const std::int64_t noise = b % blocks_together<T>(rows) * rows * block;
+        const T *d = step_.data() + b * block, *xi = room.xi + noise, *factor = room.factor + noise;
         const bool added = N == Noise::released && laws_.gaussian, multiplied = N == Noise::released && laws_.uniform;
         const auto u = drive_.units(slice, t, b);
         // Activations in a pass of their own: a short body lets the processor work on many of these long chains at once.
@@ -233,7 +208,7 @@ protected:
     Philox philox_;
     Laws laws_;
     Array<T> step_, forward_, scratch_;
-    Array<std::uint64_t> words_;
+    Array<std::uint64_t> samples_;
 };
 
 template <class T>
@@ -242,7 +217,7 @@ public:
     using TanhScan<T>::TanhScan;
 
     void run(std::int64_t index, int worker) override {
-        const Slice slice = slice_at(this->p_.size.batch, index);
+        const Slice slice = slice_at(this->p_.size, index);
         this->choose([&](auto noise, auto linear, auto gated) {
             scan<decltype(noise)::value, decltype(linear)::value, decltype(gated)::value>(slice, worker);
         });
