@@ -1,96 +1,56 @@
-"""Make what the documents show: the README's picture from the recorded results, the demonstration's from its own rows.
+"""Make what the documents show from recorded rows and studies: the pages on results and the pictures.
 
-Run by `make docs`, which also remakes the report, and the numbers that the pages on results and theory quote.
+    python docs/make.py            the pages on results, and the pictures of the README
+    python docs/make.py --check    fail if a page on results is stale; write nothing
+
+Run by `make docs`, which also remakes the page on theory. No study is run again: see studies/README.md.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
-import matplotlib
-import numpy as np
+from picture import DEMONSTRATION, RESULTS, picture
+from prose import wrapped
+from quoted_rows import Recorded
+from quoted_studies import study
+from render import TEMPLATES, render
 
-from noisyrnn.experiments import EXPERIMENTS, Joblib, Row, rows, run
-
-matplotlib.use("Agg")
-from matplotlib import pyplot
+from noisyrnn.report import Results, read_results, tell
 
 HERE = Path(__file__).parent
-# A panel: its experiment, its measure, and what is said below it.
-DEMONSTRATION = {
-    ("demo", "white"): "white noise, \u03c3",
-    ("demo", "salt-pepper"): "salt and pepper, probability",
-    ("demo", "fgsm"): "FGSM, radius",
-}
-RESULTS = {
-    ("figure-1", "white"): "MNIST pixel by pixel:\nwhite noise, \u03c3",
-    ("figure-1", "salt-pepper"): "MNIST pixel by pixel:\nsalt and pepper, probability",
-    ("figure-2", "white"): "heart beats:\nwhite noise, \u03c3",
-    ("figure-2", "multiplicative"): "heart beats:\nmultiplicative noise, \u03c3",
-}
-# As on the page of results.
-PLAIN, NOISY = ("trained without noise", "#0072B2", "s"), ("trained with hidden noise", "#D55E00", "o")
-LINES = {
-    "lipschitz": PLAIN, "nrnn": NOISY, "nrnn mult 0.02 add 0.05": NOISY, "nrnn mult 0.03 add 0.06": NOISY
-}  # fmt: skip
+PAGES = HERE / "results"
 
 
-def picture(found: list[Row], wanted: dict[tuple[str, str], str], path: Path) -> None:
-    """Mean accuracy against strength, with a band of one standard deviation where there are several seeds.
+def templates() -> list[str]:
+    """The templates of the pages on results; one that begins with _ is a part of others."""
+    found = sorted(path.name for path in (TEMPLATES / "results").glob("*.md.j2"))
+    return [f"results/{name}" for name in found if not name.startswith("_")]
 
-    Panels that nothing was measured for are left out; where models were trained for several numbers of epochs, the
-    largest that all of them have is shown.
-    """
-    found = [row for row in found if row["model"] in LINES]
-    epochs: dict[str, dict[str, set[int]]] = {}
-    for row in found:
-        epochs.setdefault(row["experiment"], {}).setdefault(row["model"], set()).add(row["epochs"])
-    longest = {name: max(set.intersection(*models.values()), default=None) for name, models in epochs.items()}
-    found = [row for row in found if row["epochs"] == longest[row["experiment"]]]
-    known = {(row["experiment"], row["measure"]) for row in found}
-    wanted = {panel: label for panel, label in wanted.items() if panel in known}
-    pyplot.rcParams.update({"font.size": 10, "svg.hashsalt": "noisyrnn", "axes.spines.top": False})
-    figure, axes = pyplot.subplots(
-        1, len(wanted), figsize=(min(10.5, 4.6 * len(wanted)), 3.4), sharey=True, layout="constrained"
-    )
-    for axis, ((experiment, measure), label) in zip(axes, wanted.items(), strict=True):
-        for model, (name, colour, marker) in LINES.items():
-            levels: dict[float, list[float]] = {}
-            for row in found:
-                asked = row["experiment"] == experiment and row["measure"] in ("clean", measure)
-                if asked and row["model"] == model:
-                    levels.setdefault(row["level"], []).append(row["value"])
-            if not levels:
-                continue
-            x = sorted(levels)
-            middle = np.array([np.mean(levels[level]) for level in x])
-            spread = np.array([np.std(levels[level], ddof=1) if len(levels[level]) > 1 else 0 for level in x])
-            seeds = len(levels[x[0]])
-            axis.plot(x, middle, marker=marker, color=colour, label=name, markersize=4)
-            axis.fill_between(x, middle - spread, middle + spread, color=colour, alpha=0.2, linewidth=0)
-            protocol = f"{longest[experiment]} epochs, {seeds} seed{'s' if seeds > 1 else ''}"
-            axis.set_title(protocol, fontsize="small", loc="right", color="grey")
-        axis.set_xlabel(label)
-        axis.grid(alpha=0.25)
-        axis.spines["right"].set_visible(False)
-    # Shared by all panels: from the ten below the lowest point of any curve.
-    lowest = min(value for axis in axes for line in axis.get_lines() for value in line.get_ydata())
-    axes[0].set_ylim(10 * (lowest // 10), 100)
-    axes[0].set_ylabel("test accuracy, %")
-    marks, names = axes[0].get_legend_handles_labels()
-    figure.legend(marks, names, frameon=False, loc="outside lower center", ncols=2)
-    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
-    pyplot.close(figure)
+
+def values(read: Results) -> Mapping[str, object]:
+    """What templates may call."""
+    return {**Recorded(tell(read)).values(), "study": study, "wrapped": wrapped}
+
+
+def results(into: Path, *, check: bool = False) -> None:
+    """Every page on results in the directory ``into``, and their picture; or, to check, nothing if all are current."""
+    read = read_results(HERE.parent / "results")
+    offered = values(read)
+    for template in templates():
+        render(template, into / Path(template).stem, offered, check=check)
+    if not check:
+        picture(read.rows, RESULTS, into / "picture.svg")
+        picture(read.rows, DEMONSTRATION, into.parent / "demo.svg")
 
 
 def main() -> None:
-    runs = Path("demo") / "runs"
-    outcome = run(EXPERIMENTS["demo"], runs, engine=Joblib(workers=2))
-    if not outcome.complete:
-        sys.exit("; ".join(outcome.failures.values()) or "another runner is at work; run again when it is done.")
-    picture(rows(runs), DEMONSTRATION, HERE / "demo.svg")
-    picture(rows(HERE.parent / "results"), RESULTS, HERE / "results" / "picture.svg")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare the pages on results, and write nothing")
+    given = parser.parse_args()
+    results(PAGES, check=given.check)
 
 
 if __name__ == "__main__":

@@ -1,47 +1,73 @@
-"""The tour of the theory: its snippets run, and its numbers are those that the code computes."""
+"""The page on theory: its snippets run, its figures are there, and it is what its template says now."""
 
 from __future__ import annotations
 
 import doctest
 import re
-import shutil
-import subprocess
-import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-PAGES = Path(__file__).parents[2] / "docs" / "theory"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "theory" / "README.md"
 
 
-def check(directory: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(directory / "make.py"), "--check"]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+@pytest.fixture(scope="module")
+def scripts() -> tuple[ModuleType, ModuleType]:
+    """docs/render.py and docs/theory/values.py, which are scripts beside their pages and no package."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(DOCS))
+        patch.syspath_prepend(str(DOCS / "theory"))
+        import render
+        import values
+
+        return render, values
+
+
+@pytest.fixture(scope="module")
+def numbers(scripts: tuple[ModuleType, ModuleType]) -> Mapping[str, object]:
+    return scripts[1].values()
 
 
 def test_snippets() -> None:
     failed, tried = doctest.testfile(
-        str(PAGES / "README.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+        str(PAGE), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     )
     assert failed == 0
     assert tried > 10
 
 
 def test_figures_are_there() -> None:
-    shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", (PAGES / "README.md").read_text())
+    shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", PAGE.read_text())
     assert len(shown) == 6
-    assert all((PAGES / name).read_text().startswith("<?xml") for name in shown)
+    assert all((PAGE.parent / name).read_text().startswith("<?xml") for name in shown)
+
+
+def test_the_page_is_plain_to_read_and_to_compare() -> None:
+    first, *lines = PAGE.read_text().splitlines()
+    assert first == "<!-- Made from docs/templates/theory.md.j2 by make docs; edit that. -->"
+    assert not [line for line in lines if "<!--" in line or "{{" in line]
+    assert not [line for line in lines if len(line) > 120 and not line.startswith("|")]
 
 
 @pytest.mark.timeout(1800)
-def test_numbers_are_current_and_a_stale_one_is_found(tmp_path: Path) -> None:
-    shutil.copytree(PAGES, tmp_path / "theory")
-    shutil.copy(PAGES.parent / "marks.py", tmp_path)
-    page = tmp_path / "theory" / "README.md"
-    text = page.read_text()
-    assert "<!--n:Q-->-0.004926<!--/n-->" in text
-    page.write_text(text.replace("<!--n:Q-->-0.004926<!--/n-->", "<!--n:Q-->-0.004927<!--/n-->"))
-    # One run shows both: the altered number is the only stale one.
-    ended = check(tmp_path / "theory")
-    assert ended.returncode == 1
-    assert ended.stderr.strip() == "Stale; run docs/theory/make.py: Q is -0.004926, quoted as -0.004927."
+def test_the_page_is_what_its_template_says_now(
+    scripts: tuple[ModuleType, ModuleType], numbers: Mapping[str, object]
+) -> None:
+    scripts[0].render("theory.md.j2", PAGE, numbers, check=True)
+
+
+def test_a_stale_number_is_found(
+    scripts: tuple[ModuleType, ModuleType], numbers: Mapping[str, object], tmp_path: Path
+) -> None:
+    stale = tmp_path / "README.md"
+    text = PAGE.read_text()
+    assert text.count("Q = -0.004926") == 1
+    stale.write_text(text.replace("Q = -0.004926", "Q = -0.004927"))
+    before = stale.read_text()
+    line = text[: text.index("Q = -0.004926")].count("\n") + 1
+    with pytest.raises(SystemExit, match=rf"README\.md is stale at line {line}, .*0\.004927.*0\.004926.*`make docs`\."):
+        scripts[0].render("theory.md.j2", stale, numbers, check=True)
+    assert stale.read_text() == before
