@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from victims import CLASSES, FEATURES, TIME, seeded, z_scored
+from victims import CLASSES, FEATURES, TIME, Recurrent, first_start, predicted, seeded, share, stands, z_scored
 
-from noisyrnn.attack import FGSM, PGD, Keep, Norm
+from noisyrnn.attack import APGD, FGSM, PGD, Keep, Loss, Norm, Square
 
 
 @pytest.fixture(params=["unbounded", "bounded"])
@@ -53,7 +53,7 @@ def test_pgd_equals_foolbox_from_the_same_start(network, case, norm, random_star
 
     class SameStart(family[norm]):
         def get_random_start(self, x0, epsilon):
-            (start,) = ours._starts(x, seeded(3))
+            start = first_start(ours, x, seeded(3))
             return x0 + (type(x0)(start) - x0)
 
     theirs = foolbox_result(
@@ -100,3 +100,90 @@ def test_pgd_equals_art(network, case, art, norm):
     ).generate(x.numpy(), y.numpy())
     ours = PGD(radius=0.8, norm=norm, steps=12, step=0.15, bounds=bounds, random_start=False, keep=Keep.LAST)
     np.testing.assert_allclose(ours(network, x, y).numpy(), theirs, atol=2e-5)
+
+
+SIDE = 12  # steps and features: ART's squares do not fit into a narrower image
+
+
+@pytest.fixture(scope="module")
+def trained() -> tuple[nn.Module, Tensor, Tensor]:
+    """A small network that tells three noisy waves apart, and samples that it gets right, within [-3, 3]."""
+    time, channel = torch.arange(SIDE)[:, None], torch.arange(SIDE)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        waves = torch.stack([torch.sin(time * pace + channel) for pace in (0.4, 0.9, 1.6)])
+        y = torch.arange(600) % CLASSES
+        x = (waves[y] + 0.8 * torch.randn(600, SIDE, SIDE)).clamp(-3, 3)
+        network = Recurrent(scale=0.2, features=SIDE)
+        optimiser = torch.optim.Adam(network.parameters(), lr=0.02)
+        for _ in range(150):
+            optimiser.zero_grad()
+            nn.functional.cross_entropy(network(x[:400]), y[:400]).backward()
+            optimiser.step()
+    right = predicted(network.eval(), x[400:]) == y[400:]
+    assert share(right) > 0.95
+    return network, x[400:][right], y[400:][right]
+
+
+class Image(nn.Module):
+    """The network for images (batch, 1, time, feature)."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.network(x[:, 0])
+
+
+def strength_of_art(attack, network: nn.Module, x: Tensor, y: Tensor, **settings) -> float:
+    """Share of the samples that ART's attack leaves."""
+    from art.estimators.classification import PyTorchClassifier
+
+    victim = PyTorchClassifier(
+        Image(network), nn.CrossEntropyLoss(), (1, SIDE, SIDE), CLASSES, clip_values=(-3, 3), device_type="cpu"
+    )
+    np.random.seed(0)  # noqa: NPY002 (ART draws from numpy's global numbers)
+    found = attack(victim, verbose=False, **settings).generate(x[:, None].numpy(), y.numpy())
+    return share(predicted(network, torch.from_numpy(found)[:, 0]) == y)
+
+
+@pytest.mark.parametrize(("norm", "radius"), [(Norm.LINF, 0.35), (Norm.L2, 1.0)])
+@pytest.mark.parametrize("loss", [Loss.CROSS_ENTROPY, Loss.DLR])
+def test_apgd_is_as_strong_as_arts(trained, art, norm, radius, loss, record_property):
+    from art.attacks.evasion import AutoProjectedGradientDescent
+
+    network, x, y = trained
+    theirs = strength_of_art(
+        AutoProjectedGradientDescent,
+        network,
+        x,
+        y,
+        norm=np.inf if norm is Norm.LINF else 2,
+        eps=radius,
+        eps_step=2 * radius,
+        max_iter=30,
+        nb_random_init=1,
+        loss_type="cross_entropy" if loss is Loss.CROSS_ENTROPY else "difference_logits_ratio",
+    )
+    ours = share(stands(network, APGD(radius=radius, norm=norm, steps=30, loss=loss, bounds=(-3, 3)), x, y))
+    record_property("ours, ART", (ours, theirs))
+    print(f"APGD {norm.value} {loss.value}: ours leaves {ours:.3f}, ART {theirs:.3f}")
+    assert 0.05 < ours < 0.95
+    assert ours <= theirs + 0.03
+
+
+@pytest.mark.parametrize(("norm", "radius"), [(Norm.LINF, 0.35), (Norm.L2, 1.0)])
+def test_square_is_as_strong_as_arts(trained, art, norm, radius, record_property):
+    from art.attacks.evasion import SquareAttack
+
+    network, x, y = trained
+    theirs = strength_of_art(
+        SquareAttack, network, x, y, norm=np.inf if norm is Norm.LINF else 2, eps=radius, max_iter=300
+    )
+    attack = Square(radius=radius, norm=norm, queries=300, bounds=(-3, 3))
+    ours = share(stands(network, attack, x, y))
+    record_property("ours, ART", (ours, theirs))
+    print(f"Square {norm.value}: ours leaves {ours:.3f}, ART {theirs:.3f}")
+    assert 0.05 < ours < 0.95
+    assert ours <= theirs + 0.03

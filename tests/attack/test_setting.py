@@ -5,10 +5,24 @@ import math
 
 import pytest
 import torch
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from victims import z_scored
 
-from noisyrnn.attack import FGSM, PGD, Attack, Loss, Norm, curve
+from noisyrnn.attack import (
+    APGD,
+    FGSM,
+    PGD,
+    Attack,
+    Features,
+    Loss,
+    Norm,
+    Schedule,
+    Square,
+    Union,
+    curve,
+    standard,
+)
+from noisyrnn.setting import InvalidSetting, canonical
 
 
 @pytest.mark.parametrize(
@@ -16,12 +30,27 @@ from noisyrnn.attack import FGSM, PGD, Attack, Loss, Norm, curve
     [
         FGSM(radius=0.1, bounds=(0, 1), passes=3),
         PGD(radius=0.2, norm=Norm.L2, steps=7, restarts=3, bounds=((0.0, -1.0), 2.0), loss=Loss.EXCESS),
+        PGD(radius=0.2, schedule=Schedule.FALLING),
+        APGD(radius=0.2, norm=Norm.L2, steps=7, restarts=3, bounds=((0.0, -1.0), 2.0), loss=Loss.DLR, targets=3),
+        Square(radius=0.2, norm=Norm.L2, queries=9, share=0.3, features=Features.ONE, passes=2),
+        standard(0.3, Norm.L2, bounds=(0.0, 1.0), batch=7),
     ],
     ids=lambda attack: attack.kind,
 )
 def test_json_round_trip(attack):
     adapter = TypeAdapter(Attack)
     assert adapter.validate_json(adapter.dump_json(attack)) == attack
+
+
+def test_published_settings_keep_their_identity():
+    assert canonical(PGD(radius=0.1, steps=20)) == (
+        '{"batch":null,"bounds":null,"keep":"worst","kind":"pgd","loss":"cross-entropy","norm":"linf","passes":1,'
+        '"radius":0.1,"random_start":true,"restarts":1,"step":null,"steps":20,"targeted":false}'
+    )
+    assert canonical(FGSM(radius=0.1)) == (
+        '{"batch":null,"bounds":null,"kind":"fgsm","loss":"cross-entropy","passes":1,"radius":0.1,"targeted":false}'
+    )
+    assert '"schedule":"falling"' in canonical(PGD(radius=0.1, schedule=Schedule.FALLING))
 
 
 @pytest.mark.parametrize(
@@ -33,10 +62,18 @@ def test_json_round_trip(attack):
         lambda: PGD(radius=0.1, norm="l7"),
         lambda: PGD(radius=0.1, steps=0),
         lambda: PGD(radius=0.1, restarts=2, random_start=False),
+        lambda: APGD(radius=0.1, restarts=2, random_start=False),
+        lambda: APGD(radius=0.1, targets=2, targeted=True),
+        lambda: APGD(radius=0.1, step=0.1),
+        lambda: Square(radius=0.1, queries=1),
+        lambda: Square(radius=0.1, share=0.0),
+        lambda: Square(radius=0.1, loss="dlr"),
+        lambda: Union(attacks=()),
+        lambda: Union(attacks=(standard(0.1),)),
     ],
 )
 def test_impossible_settings_are_refused(wrong):
-    with pytest.raises(ValidationError):
+    with pytest.raises(InvalidSetting):
         wrong()
 
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 from torch import Tensor
-from victims import CLASSES, FEATURES, TIME, predicted, seeded, z_scored
+from victims import CLASSES, FEATURES, TIME, Recurrent, first_start, predicted, seeded, share, stands, z_scored
 
-from noisyrnn.attack import PGD, Keep, Loss, Norm, curve, excess
+from noisyrnn.attack import PGD, Keep, Loss, Norm, Schedule, curve, excess
 
 
 def test_on_a_linear_network_both_norms_find_the_known_worst_case():
@@ -46,6 +46,34 @@ def test_the_worst_of_each_sample_is_at_least_as_bad_as_the_clean_and_the_last(n
     assert bool((worst >= last - 1e-6).all())
     assert bool((worst > last + 1e-3).any())
     assert bool((worst >= excess(network(x), y) - 1e-6).all())
+
+
+def test_published_starts_are_drawn_as_they_were():
+    x = z_scored(3)
+    u = torch.rand((3, 1 + TIME * FEATURES), generator=seeded(8), dtype=torch.float64)
+    torch.testing.assert_close(first_start(PGD(radius=0.5), x, seeded(8)) - x, (u[:, 1:] - 0.5).float().view_as(x))
+
+
+def test_falling_steps_begin_at_the_width_of_the_ball_and_end_near_nothing():
+    seen: list[Tensor] = []
+
+    def line(x: Tensor) -> Tensor:
+        seen.append(x.detach().clone())
+        return x[:, -1] * torch.tensor([1.0, -1.0])
+
+    x, y = torch.zeros(1, 1, 2), torch.tensor([0])
+    PGD(radius=1, steps=4, step=0.1, schedule=Schedule.FALLING, random_start=False)(line, x, y)
+    moved = torch.stack(seen[1:]).flatten(1)[:, 0].diff().abs()
+    torch.testing.assert_close(moved, torch.tensor([0.1, 0.075, 0.05, 0.025]))
+    assert [PGD(radius=3, steps=4, schedule=Schedule.FALLING)._step(number) for number in (0, 2)] == [6.0, 3.0]
+
+
+def test_falling_steps_are_stronger_than_constant_ones():
+    network = Recurrent(scale=1.5).eval()
+    x = z_scored(400)
+    y = predicted(network, x)
+    left = [share(stands(network, PGD(radius=0.35, schedule=schedule), x, y)) for schedule in Schedule]
+    assert left[1] < left[0]
 
 
 def test_targeted_attacks_reach_their_target(network):

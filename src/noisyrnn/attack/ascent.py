@@ -1,38 +1,18 @@
-"""What an attack climbs: the loss L over x, its gradient dE[L]/dx, and the mean logits of a stochastic network."""
+"""How an attack climbs: the gradient dE[L]/dx of a loss, and the mean logits of a stochastic network."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from enum import StrEnum
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
+from noisyrnn.attack.losses import Heights, Labels, Logits, Loss, height
 from noisyrnn.types import Sequence
 
-Network = Callable[[Tensor], Tensor]
-Labels = Int[Tensor, " batch"]
-Logits = Float[Tensor, "batch classes"]
-
-
-class Loss(StrEnum):
-    """What is driven up: the cross-entropy, or the excess of another logit, which does not saturate."""
-
-    CROSS_ENTROPY = "cross-entropy"
-    EXCESS = "excess"
-
-
-def excess(logits: Logits, y: Labels) -> Float[Tensor, " batch"]:
-    """max_{j != y} z_j - z_y: positive where the network errs.
-
-    >>> excess(torch.tensor([[3.0, 1.0], [0.0, 2.5]]), torch.tensor([0, 0])).tolist()
-    [-2.0, 2.5]
-    """
-    own = y[:, None]
-    return logits.scatter(1, own, -torch.inf).amax(dim=1) - logits.gather(1, own)[:, 0]
+Network = Callable[..., Tensor]
+"""x (batch, time, feature) -> logits (batch, classes); where lengths are given it is called with ``lengths=``."""
 
 
 def gradient(
@@ -44,21 +24,35 @@ def gradient(
     >>> gradient(lambda x: x[:, -1] * opposite, torch.zeros(1, 2, 2), torch.tensor([0]))[0].tolist()
     [[[0.0, 0.0], [-0.5, -0.5]]]
     """
+    slope, _, logits = slopes(network, x, lambda logits: height(logits, y, loss), passes)
+    return slope, logits
+
+
+def slopes(
+    network: Network, x: Sequence, objective: Callable[[Tensor], Tensor], passes: int
+) -> tuple[Sequence, Heights, Logits]:
+    """dE[L]/dx, E[L] and E[logits] of each sample, where ``objective`` is L, a function of the logits."""
     point = x.detach().clone().requires_grad_()
-    slopes, means = [], []
+    found, heights, means = [], [], []
     for _ in range(passes):
         # cuDNN's recurrent layers refuse a backward pass in evaluation mode.
         with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False) if x.is_cuda else nullcontext():
             logits = network(point)
-            height = excess(logits, y).sum() if loss is Loss.EXCESS else cross_entropy(logits, y, reduction="sum")
-        if not height.requires_grad:
+            risen = objective(logits)
+            total = risen.sum()
+        if not total.requires_grad:
             raise ValueError("An attack needs logits that are differentiable in x, but the network detaches x.")
-        slopes.append(torch.autograd.grad(height, point)[0])
+        found.append(torch.autograd.grad(total, point)[0])
+        heights.append(risen.detach())
         means.append(logits.detach())
-    return torch.nan_to_num(sum(slopes[1:], slopes[0]) / passes), sum(means[1:], means[0]) / passes
+    return torch.nan_to_num(_mean(found)), _mean(heights), _mean(means)
 
 
 @torch.no_grad()
 def mean_logits(network: Network, x: Tensor, passes: int) -> Tensor:
     """E[logits], the mean over ``passes`` forward passes."""
     return torch.stack([network(x) for _ in range(passes)]).mean(dim=0)
+
+
+def _mean(parts: list[Tensor]) -> Tensor:
+    return sum(parts[1:], parts[0]) / len(parts)

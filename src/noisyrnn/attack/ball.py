@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from noisyrnn.attack.case import Case
 from noisyrnn.setting import Norm
 from noisyrnn.types import Sequence
 
@@ -31,18 +32,20 @@ def direction(slope: Tensor, norm: Norm) -> Tensor:
     return scaled / _length(scaled)
 
 
-def even_offsets(x: Tensor, count: int, norm: Norm, generator: torch.Generator) -> Tensor:
-    """``count`` uniform points of the unit ball for each sample, (batch, count, time, feature), in double precision."""
+def even_offsets(case: Case, count: int, norm: Norm) -> Tensor:
+    """``count`` uniform points of each sample's unit ball, (batch, count, time, feature), in double precision."""
     # All numbers of a sample are drawn together, so that the size of a batch does not change them.
-    numbers = x[0].numel()
-    shape = (len(x), count, 1 + numbers)
-    u = torch.rand(shape, generator=generator, device=generator.device, dtype=torch.float64).to(x.device)
+    x, valid, numbers = case.x, case.valid, case.x.shape[1] * case.x.shape[2]
+    u = case.drawn(count * (1 + numbers)).reshape(len(x), count, 1 + numbers)
     if norm is Norm.LINF:
-        offsets = 2 * u[..., 1:] - 1
-    else:
-        normal = torch.special.ndtri(u[..., 1:].clamp(min=2.0**-53))
-        offsets = u[..., :1] ** (1 / numbers) * normal / normal.norm(dim=-1, keepdim=True)
-    return offsets.reshape(len(x), count, *x.shape[1:])
+        offsets = (2 * u[..., 1:] - 1).reshape(len(x), count, *x.shape[1:])
+        return offsets if valid is None else offsets * valid[:, None]
+    normal = torch.special.ndtri(u[..., 1:].clamp(min=2.0**-53)).reshape(len(x), count, *x.shape[1:])
+    if valid is not None:
+        normal = normal * valid[:, None]
+    dimension = (case.steps * x.shape[2]).double()[:, None, None]
+    length = normal.flatten(2).norm(dim=-1)[..., None, None]
+    return (u[..., :1] ** (1 / dimension))[..., None] * normal / length
 
 
 def _length(x: Tensor) -> Tensor:
