@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := constraints.txt pyproject.toml $(wildcard CMakeLists.txt native/*)
-KEY := $(shell cat $(SOURCES) | cksum | tr -d ' ')
+# The names of modules count, too: an installation from before a file was moved does not find it.
+KEY := $(shell { cat $(SOURCES); find src -name '*.py' | sort; } | cksum | tr -d ' ')
 STAMP := $(VENV)/.installed-$(KEY)
 
-.PHONY: help demo test lint bench docs browser sanitize peers install clean
+.PHONY: help demo test lint bench docs ray chaos slow fuzz audit browser sanitize peers install clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -35,8 +36,6 @@ bench: $(STAMP) ## speed beside the peers, as ratios in one run (idle machine); 
 
 docs: $(STAMP) ## regenerate what the documents show
 	$(BIN)/python docs/make.py
-	$(BIN)/noisyrnn report results --out docs/results
-	$(BIN)/python docs/results/make.py
 	$(BIN)/python docs/theory/make.py
 
 # Apart from the test environment: this peer's dependencies draw in a package that breaks others.
@@ -47,6 +46,27 @@ peers: $(STAMP) ## our Hessian beside curvlinops, in an environment of its own
 	  curvlinops-for-pytorch backpack-for-pytorch einconv einops unfoldNd linear_operator tqdm
 	$(VENV)-peers/bin/python tests/peers/curvlinops_check.py
 
+ray: $(STAMP) ## the engine for clusters, by Ray on this machine; installs Ray
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt ray
+	NOISYRNN_RAY=1 $(BIN)/python -m pytest -q tests/experiments/engines/test_cluster.py
+
+chaos: $(STAMP) ## a sweep of 42 runs under 200 random faults
+	NOISYRNN_CHAOS_SEEDS=14 NOISYRNN_CHAOS_FAULTS=200 $(BIN)/python -m pytest -q -s tests/chaos
+
+slow: $(STAMP) ## runners suspended beyond their lease: a hundred times with a short one, once with the real one
+	NOISYRNN_SUSPENSIONS=100 $(BIN)/python -m pytest -q tests/experiments/test_suspended.py
+	NOISYRNN_LEASE_SECONDS=120 $(BIN)/python -m pytest -q tests/experiments/test_suspended.py
+
+CASES ?= 100000
+SEED ?= 0
+fuzz: $(STAMP) ## damaged files and senseless arguments, CASES=100000 of them; CI runs 2,000
+	nice $(BIN)/python tests/fuzz/harness.py --cases $(CASES) --seed $(SEED) $(ARGS)
+
+audit: ## known weaknesses of the tested versions; installs pip-audit apart, and asks the network
+	test -x $(VENV)-audit/bin/python || $(PYTHON) -m venv $(VENV)-audit
+	$(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(VENV)-audit/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
+
 browser: $(STAMP) ## the report's page in headless Chromium (skipped where there is none)
 	$(BIN)/python -m pytest -q tests/report/test_browser.py
 
@@ -54,4 +74,4 @@ sanitize: ## the kernel's own tests under the address and undefined-behaviour sa
 	bash native/sanitize.sh
 
 clean: ## remove the environment and every generated file
-	rm -rf $(VENV) $(VENV)-peers build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-peers $(VENV)-audit build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,8 @@
 """The package: light to import, honest about its names, free of what breaks others."""
 
+import importlib
 import importlib.util
+import pkgutil
 import subprocess
 import sys
 from importlib.resources import files
@@ -13,6 +15,30 @@ import noisyrnn
 def test_importing_does_not_wait_for_torch():
     code = "import sys, noisyrnn; noisyrnn.__version__; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_rooms_are_there_without_being_imported_one_by_one():
+    code = "import noisyrnn; noisyrnn.data.Digits, noisyrnn.theory, noisyrnn.perturb.White, noisyrnn.evaluate.accuracy"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_python_m_runs_the_command_line():
+    said = subprocess.run([sys.executable, "-m", "noisyrnn", "--help"], capture_output=True, text=True, check=True)
+    assert "Usage: " in said.stdout
+    assert "demo" in said.stdout
+
+
+PACKAGES = [found.name for found in pkgutil.walk_packages(noisyrnn.__path__, "noisyrnn.") if found.ispkg]
+
+
+@pytest.mark.parametrize("package", ["noisyrnn", *PACKAGES])
+def test_no_public_name_hides_a_module(package):
+    room = importlib.import_module(package)
+    modules = {one.name for one in pkgutil.iter_modules(room.__path__) if one.name != "__main__"}
+    for name in modules:
+        importlib.import_module(f"{package}.{name}")
+    hidden = {name for name in modules if getattr(room, name) is not sys.modules[f"{package}.{name}"]}
+    assert not hidden
 
 
 @pytest.mark.parametrize("name", noisyrnn.__all__)

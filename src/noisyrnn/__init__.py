@@ -1,7 +1,11 @@
 """Recurrent networks trained with noise in their hidden states and used without it.
 
 Layers, called like ``torch.nn.RNN``: NoisyRNN, LipschitzRNN, AntisymmetricRNN, CoRNN, ExpRNN, ClassicRNN; Layer for own
-cells. Classifier reads out the last state. ``noisyrnn.sde`` has one instant: drifts, diffusions, schemes, noise.
+cells. Classifier reads out the last state, Stream feeds either piece by piece, and ``load`` brings a saved one back.
+
+Rooms: ``sde`` has one instant (drifts, diffusions, schemes, noise), ``rnn`` many, ``models`` the literature; ``data``,
+``perturb``, ``attack`` and ``theory`` what is done with them; ``train``, ``evaluate``, ``experiments`` and ``report``
+the way from a seed to a table.
 """
 
 from __future__ import annotations
@@ -11,11 +15,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from noisyrnn import models, rnn, sde
+    from pathlib import Path
+
+    from noisyrnn import attack, data, evaluate, experiments, models, perturb, report, rnn, sde, theory, train
     from noisyrnn.models import (
         AntisymmetricRNN,
         ClassicRNN,
-        Convention,
         CoRNN,
         ExpRNN,
         LipschitzRNN,
@@ -24,20 +29,22 @@ if TYPE_CHECKING:
         preset,
     )
     from noisyrnn.rnn import Cell, Classifier, Layer, Route, SDECell, Stream, routed
-    from noisyrnn.sde import Key
+    from noisyrnn.sde import Convention, Key
 
-# Names are looked up on first use, so that `import noisyrnn` and the command line's --help do not wait for torch.
+# Looked up on first use, so that `import noisyrnn` and the command line's --help do not wait for torch.
+_ROOMS = (
+    "attack", "data", "evaluate", "experiments", "models", "perturb", "report", "rnn", "sde", "theory", "train",
+)  # fmt: skip
 _HOMES = {
-    **dict.fromkeys(("models", "rnn", "sde"), ""),
     **dict.fromkeys(
         (
-            "AntisymmetricRNN", "ClassicRNN", "CoRNN", "Convention", "ExpRNN", "LipschitzRNN", "NoisyRNN",
-            "matched_strengths", "preset",
+            "AntisymmetricRNN", "ClassicRNN", "CoRNN", "ExpRNN", "LipschitzRNN", "NoisyRNN", "matched_strengths",
+            "preset",
         ),
         "models",
     ),
     **dict.fromkeys(("Cell", "Classifier", "Layer", "Route", "SDECell", "Stream", "routed"), "rnn"),
-    **dict.fromkeys(("Key",), "sde"),
+    **dict.fromkeys(("Convention", "Key"), "sde"),
 }  # fmt: skip
 
 try:
@@ -46,11 +53,42 @@ except PackageNotFoundError:  # run from a source tree that is not installed
     __version__ = "0+source"
 
 
+def load(path_or_name: str | Path, *, record: str | Path = "results") -> Classifier:
+    """A ready network, in evaluation mode: from a checkpoint, or from a published record by its name.
+
+    Parameters
+    ----------
+    path_or_name
+        A file that this library wrote, or ``task/name`` as in the record's directory ``networks``.
+    record
+        The record that names are looked up in.
+
+    Examples
+    --------
+    >>> import tempfile, torch
+    >>> from pathlib import Path
+    >>> from noisyrnn.checkpoint import Checkpoint, Header, save
+    >>> setting = models.Noisy(hidden=4)
+    >>> network = setting.build(inputs=1, classes=2)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path, about = Path(directory, "own.safetensors"), Header(model=setting, inputs=1, classes=2)
+    ...     save(path, Checkpoint(header=about, network=network.state_dict()))
+    ...     again = load(path)
+    >>> again.training, torch.equal(again.readout.bias, network.readout.bias)
+    (False, True)
+    """
+    from noisyrnn.experiments.record.published import load as ready
+
+    return ready(path_or_name, record=record)
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name in _ROOMS:
+        found: Any = import_module(f"noisyrnn.{name}")
+    elif name in _HOMES:
+        found = getattr(import_module(f"noisyrnn.{_HOMES[name]}"), name)
+    else:
         raise AttributeError(f"module 'noisyrnn' has no attribute {name!r}")
-    home = _HOMES[name]
-    found = import_module(f"noisyrnn.{name}") if not home else getattr(import_module(f"noisyrnn.{home}"), name)
     globals()[name] = found
     return found
 
@@ -75,10 +113,19 @@ __all__ = [
     "SDECell",
     "Stream",
     "__version__",
+    "attack",
+    "data",
+    "evaluate",
+    "experiments",
+    "load",
     "matched_strengths",
     "models",
+    "perturb",
     "preset",
+    "report",
     "rnn",
     "routed",
     "sde",
+    "theory",
+    "train",
 ]

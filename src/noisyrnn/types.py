@@ -1,5 +1,8 @@
 """Shape vocabulary: the axes that every signature speaks of.
 
+A hidden state h moves by dh = f(h, u) dt + g(h) dB, in steps of size dt: the drift f pulls it, and sees of the input a
+drive u; through the diffusion g it is shaken by Brownian motions B.
+
 ``batch`` counts samples, ``time`` counts inputs, ``units`` counts hidden units, ``noises`` counts Brownian motions.
 """
 
@@ -15,7 +18,7 @@ Drive = Float[Tensor, "*batch drive"]
 Noise = Float[Tensor, "*batch noises"]
 """Standard normal numbers xi of one instant; the Brownian increment is sqrt(dt) xi."""
 
-StepSize = Float[Tensor, "..."]
+Dt = Float[Tensor, "..."]
 """Step size dt: a scalar, one for each unit, or one for each sample (then with a last axis of length 1)."""
 
 Path = Float[Tensor, "time *batch noises"]

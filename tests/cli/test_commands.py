@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-COMMANDS = [["demo"], ["list"], ["run"], ["report"], ["bench"], ["data", "list"], ["data", "get"]]
+COMMANDS = [["demo"], ["list"], ["run"], ["record"], ["report"], ["bench"], ["data", "list"], ["data", "get"]]
 
 
 def noisyrnn(*words, cwd=None, **environment):
@@ -32,6 +32,7 @@ def test_lists_are_complete_and_readable_by_scripts():
     found = json.loads(noisyrnn("list", "--json").stdout)
     assert {"noisy", "lipschitz", "antisymmetric", "cornn", "exprnn", "classic"} == set(found["models"])
     assert {"table-1", "table-2", "table-3", "table-5", "figure-1", "figure-2", "figure-4"} <= set(found["experiments"])
+    assert {"fgsm", "pgd", "apgd", "square", "union"} == set(found["attacks"])
     assert all(text for entries in (found[part] for part in found if part != "kernel") for text in entries.values())
     names = [entry["name"] for entry in json.loads(noisyrnn("data", "list", "--json").stdout)]
     assert {"digits", "mnist", "ecg5000"} <= set(names)

@@ -13,17 +13,17 @@ import pytest
 import torch
 from torch import nn
 
-from noisyrnn.checkpoint import Checkpoint, Record, save
+from noisyrnn.checkpoint import Checkpoint, Header, save
 from noisyrnn.cli import main
 from noisyrnn.cli.theory import theory
 from noisyrnn.data import Digits, Reading, load
 from noisyrnn.evaluate import Clean
 from noisyrnn.experiments import Experiment, Measurement, Recipe, run
-from noisyrnn.models import Classic, Convention, Lipschitz, Noisy
+from noisyrnn.models import ClassicRNNSetting, Convention, Lipschitz, Noisy
 from noisyrnn.perturb import White
 from noisyrnn.rnn import Route, chosen
 from noisyrnn.theory import Hessian
-from noisyrnn.theory.oracles import gbm_exponent
+from noisyrnn.theory.known.oracles import gbm_exponent
 from noisyrnn.train import Train, fit, fresh
 
 Command = Callable[..., dict[str, Any]]
@@ -190,7 +190,7 @@ def test_explanation_of_the_networks_of_an_experiment(told: Command, tmp_path: P
     train = Train(epochs=1, batch=200, lr=1e-2)
     recipes = {
         "lipschitz": Recipe(model=Lipschitz(hidden=6, dt=0.1), train=train),
-        "gru": Recipe(model=Classic(hidden=6), train=train),
+        "gru": Recipe(model=ClassicRNNSetting(hidden=6), train=train),
     }
     measured = (Measurement(measure=Clean()), Measurement(measure=White(sigma=0.1)))
     digits = Digits(reading=Reading.ROWS)
@@ -263,9 +263,9 @@ def test_wrong_use_is_answered_in_one_sentence(
 
 
 def test_models_that_the_theorems_are_not_about(refused: Callable[..., str], tmp_path: Path) -> None:
-    setting, path = Classic(hidden=4), tmp_path / "classic.safetensors"
+    setting, path = ClassicRNNSetting(hidden=4), tmp_path / "classic.safetensors"
     network = setting.build(1, 10)
-    save(path, Checkpoint(record=Record(model=setting, inputs=1, classes=10), network=network.state_dict()))
+    save(path, Checkpoint(header=Header(model=setting, inputs=1, classes=10), network=network.state_dict()))
     assert "which data" in refused("margin", "--model", path)
     for command in ("regulariser", "margin", "generalisation", "lyapunov", "convergence"):
         assert "one layer of an SDE cell" in refused(command, "--model", path, "--data", "digits")

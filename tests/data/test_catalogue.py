@@ -2,13 +2,12 @@
 
 import pytest
 import torch
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from noisyrnn.data import (
     ECG5000,
     MNIST,
     UCR,
-    Convention,
     DataError,
     DataSet,
     Digits,
@@ -19,6 +18,7 @@ from noisyrnn.data import (
     Reading,
     Scale,
     Split,
+    SplitConvention,
     Splits,
     Table,
     available,
@@ -26,10 +26,12 @@ from noisyrnn.data import (
     load,
     named,
 )
+from noisyrnn.data.download import Unreachable
+from noisyrnn.setting import InvalidSetting
 
 SETTINGS = [
     Digits(scale=Scale.RAW, reading=Reading.ROWS, split_seed=3),
-    MNIST(convention=Convention.EXPRNN),
+    MNIST(convention=SplitConvention.EXPRNN),
     PermutedMNIST(scale=Scale.RAW, permutation=Permutation.NUMPY_92916),
     FashionMNIST(reading=Reading.ROWS),
     ECG5000(classes=5, pool=Pool.ARCHIVE, split_seed=9),
@@ -56,7 +58,7 @@ def test_json_round_trip(setting):
     ],
 )
 def test_impossible_settings_are_refused(wrong):
-    with pytest.raises(ValidationError):
+    with pytest.raises(InvalidSetting):
         wrong()
 
 
@@ -120,3 +122,21 @@ def test_splits_refuse_what_networks_cannot_use(empty):
 def test_large_but_finite_numbers_are_kept():
     x = torch.full((2, 4, 1), 3e38)  # their sum is infinite, they are not
     assert torch.equal(Split(x=x, y=torch.tensor([0, 1])).x, x)
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [("ucr:ecg200", "ucr:ECG200"), ("UCR:COFFEE", "ucr:Coffee"), ("Digits", "digits"), ("ucr:Cof fee", "ucr:Coffee")],
+)
+def test_a_name_with_a_slip_is_answered_with_the_right_one(asked, meant):
+    with pytest.raises(DataError, match=rf"There is no data set '{asked}': did you mean {meant}"):
+        named(asked)
+
+
+def test_a_set_beyond_the_list_is_asked_for_and_named_like_its_neighbour_when_nobody_has_it(empty, monkeypatch):
+    def unreachable(url, target, *, advance):
+        raise Unreachable(f"{url} cannot be reached.")
+
+    monkeypatch.setattr("noisyrnn.data.fetching.download", unreachable)
+    with pytest.raises(DataError, match=r"ECG201 is not on this machine .* Did you mean ucr:ECG200\?"):
+        fetch("ucr:ECG201")

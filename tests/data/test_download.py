@@ -19,6 +19,7 @@ class Server:
         self.cuts: list[int] = []
         self.states: list[int] = []
         self.ranges = True
+        self.announced = True
         self.asked: list[str | None] = []
         owner = self
 
@@ -44,7 +45,8 @@ class Server:
         request.send_response(206 if start else 200)
         if start:
             request.send_header("Content-Range", f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}")
-        request.send_header("Content-Length", str(len(CONTENT) - start))
+        if self.announced:
+            request.send_header("Content-Length", str(len(CONTENT) - start))
         request.end_headers()
         body = CONTENT[start:]
         request.wfile.write(body[: self.cuts.pop(0)] if self.cuts else body)
@@ -117,3 +119,14 @@ def test_a_host_that_does_not_exist_is_not_asked_twice(tmp_path, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("waited for a host that does not exist"))
     with pytest.raises(Unreachable, match="cannot be reached"):
         download("http://nowhere.invalid/file", tmp_path / "file", advance=lambda have, total: None)
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_download_ends_at_the_limit(server, tmp_path, monkeypatch, announced):
+    monkeypatch.setenv("NOISYRNN_DATA_LIMIT", "1")
+    monkeypatch.setitem(globals(), "CONTENT", bytes(2**20 + 1))
+    server.announced = announced
+    with pytest.raises(DataError, match=r"sends more than 1 MB, which is the limit for one file"):
+        fetched(server, tmp_path / "file")
+    assert not list(tmp_path.iterdir())
+    assert len(server.asked) == 1, "it is not asked again"

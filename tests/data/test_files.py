@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from noisyrnn.data import DataError
-from noisyrnn.data.files import File, Name, Source, local, present, stored, uncompressed, verified
+from noisyrnn.data.archives import read_uncompressed
+from noisyrnn.data.files import File, Name, Source, local, present, store, verify
 
 CONTENT = b"twelve bytes"
 NAME = Name(file="some.tsv", sha256=hashlib.sha256(CONTENT).hexdigest())
@@ -84,11 +85,11 @@ def test_a_wrong_data_directory_is_named(empty, tmp_path, monkeypatch):
 
 
 def file() -> File:
-    return verified(CONTENT, NAME, where="test", source="test", remedy="none")
+    return verify(CONTENT, NAME, where="test", source="test", remedy="none")
 
 
 def test_storing_leaves_one_whole_file(empty):
-    path = stored(file(), SOURCE)
+    path = store(file(), SOURCE)
     assert path.read_bytes() == CONTENT
     assert [held.name for held in path.parent.iterdir()] == ["some.tsv"]
 
@@ -101,7 +102,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_rest(empty, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(DataError, match=r"cannot be written \(No space left on device\).*NOISYRNN_CACHE"):
-        stored(file(), SOURCE)
+        store(file(), SOURCE)
     assert [held.name for held in path.parent.iterdir()] == ["some.tsv"]
     assert path.read_bytes() == b"old"
 
@@ -109,7 +110,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_rest(empty, monkeypatch):
 def test_a_cache_that_cannot_be_made_is_named(empty):
     put(empty, b"a file where the directory should be")
     with pytest.raises(DataError, match="cannot be written"):
-        stored(file(), SOURCE)
+        store(file(), SOURCE)
 
 
 def test_members_of_archives(tmp_path):
@@ -120,12 +121,12 @@ def test_members_of_archives(tmp_path):
         member.size = len(CONTENT)
         archive.addfile(member, io.BytesIO(CONTENT))
     for name in ("a.whl", "a.tgz"):
-        assert uncompressed(tmp_path / name, "inside/x") == CONTENT
+        assert read_uncompressed(tmp_path / name, "inside/x") == CONTENT
         with pytest.raises(DataError, match="has no member inside/y"):
-            uncompressed(tmp_path / name, "inside/y")
+            read_uncompressed(tmp_path / name, "inside/y")
         whole = (tmp_path / name).read_bytes()
         (tmp_path / name).write_bytes(whole[: len(whole) // 2])
         with pytest.raises(DataError, match="truncated or altered"):
-            uncompressed(tmp_path / name, "inside/x")
+            read_uncompressed(tmp_path / name, "inside/x")
     with pytest.raises(DataError, match="cannot be read"):
-        uncompressed(tmp_path / "absent.csv")
+        read_uncompressed(tmp_path / "absent.csv")

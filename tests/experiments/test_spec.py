@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from noisyrnn.data import ECG5000
-from noisyrnn.experiments import EXPERIMENTS, Experiment, Run, experiment, noise_search, override, published, reduced
-from noisyrnn.experiments.task import tasks
+from noisyrnn.experiments import EXPERIMENTS, Experiment, Run, experiment, override, reduced
+from noisyrnn.experiments.catalogue import noise_search
+from noisyrnn.experiments.plan import jobs
 from noisyrnn.models import Convention, Noisy
-from noisyrnn.paper import tables
+from noisyrnn.published import tables
+from noisyrnn.report import labels
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -23,10 +25,10 @@ def test_experiments_survive_json(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["table-1", "table-2", "table-3", "table-5"])
 def test_tables_have_the_papers_rows_and_columns(name: str) -> None:
-    numbers, value = published(name), EXPERIMENTS[name]
-    columns = {str(measurement) for measurement in value.measurements}
-    assert numbers.keys() <= value.recipes.keys()
-    assert all(set(row) <= columns for row in numbers.values())
+    value = EXPERIMENTS[name]
+    assert value.printed is not None
+    assert value.printed.lines.keys() <= value.recipes.keys()
+    assert set(value.printed.columns) == {(one.name, one.level) for one in value.measurements}
     assert value.protocol == "paper"
     assert value.seeds == 10
 
@@ -58,10 +60,10 @@ def test_the_protocol_is_the_papers() -> None:
 
 def test_tables_and_figures_share_their_runs() -> None:
     shared = [EXPERIMENTS[name] for name in ("table-1", "table-1-readings", "table-2", "table-2-pgd", "figure-1")]
-    assert len(tasks(shared)) == len(tasks(shared[:1]))
+    assert len(jobs(shared)) == len(jobs(shared[:1]))
     raw = [EXPERIMENTS[name] for name in ("table-5-raw", "table-5-raw-readings", "table-5-raw-scaled")]
-    assert len(tasks(raw)) == len(tasks(raw[:1]))
-    assert len(tasks([EXPERIMENTS["table-3"], EXPERIMENTS["figure-2"]])) == len(tasks([EXPERIMENTS["table-3"]]))
+    assert len(jobs(raw)) == len(jobs(raw[:1]))
+    assert len(jobs([EXPERIMENTS["table-3"], EXPERIMENTS["figure-2"]])) == len(jobs([EXPERIMENTS["table-3"]]))
 
 
 def test_figures_have_finer_grids_that_contain_the_tables_levels() -> None:
@@ -80,17 +82,18 @@ def test_identities_do_not_move() -> None:
 
 def test_reduced_protocols_are_labelled() -> None:
     value = reduced(experiment("table-1"), epochs=30, seeds=1, models=["lipschitz", "nrnn*0.05"])
-    assert value.protocol == "reduced: epochs 30, seeds 1"
+    assert (value.protocol, value.overrides) == ("paper", {"epochs": 30, "seeds": 1})
     assert [*value.recipes] == [
         "lipschitz", "nrnn mult 0.02 add 0.05", "nrnn ito mult 0.02 add 0.05", "nrnn ito matched mult 0.02 add 0.05",
     ]  # fmt: skip
     assert value.recipes["lipschitz"].train.decay == {27: 0.1}
     assert reduced(experiment("table-1"), epochs=20).recipes["lipschitz"].train.decay == {18: 0.1}
-    assert reduced(experiment("table-3"), epochs=100, seeds=10, models=["lstm"]).protocol == "paper"
+    assert reduced(experiment("table-3"), epochs=100, seeds=10, models=["lstm"]).overrides == {}
     further = reduced(value, overrides={"model.hidden": 16})
-    assert further.protocol == "reduced: epochs 30, seeds 1, model.hidden=16"
+    assert further.overrides == {"epochs": 30, "seeds": 1, "model.hidden": 16}
     assert {recipe.model.hidden for recipe in further.recipes.values()} == {16}
-    assert reduced(noise_search(draws=2), seeds=1).protocol == "ours, seeds 1"
+    searched = reduced(noise_search(draws=2), seeds=1)
+    assert (searched.protocol, searched.overrides) == ("ours", {"seeds": 1})
 
 
 def test_overrides_reach_data_and_only_models_that_have_them() -> None:
@@ -126,7 +129,7 @@ def test_wrong_overrides_are_one_sentence(key: str, value: object, complaint: st
 def test_wrong_models_and_names_are_one_sentence() -> None:
     with pytest.raises(ValueError, match="has no model 'gru'; choose from 'antisymmetric'"):
         reduced(experiment("table-3"), models=["gru"])
-    with pytest.raises(ValueError, match="choose one of ablation"):
+    with pytest.raises(ValueError, match=r"did you mean table-\d\?"):
         experiment("table-4")
     with pytest.raises(ValueError, match="form key=value"):
         override("train.lr")
@@ -139,3 +142,38 @@ def test_noise_levels_are_drawn_from_the_papers_range() -> None:
     assert 0.09 < max(strengths) <= 0.1
     assert noise_search(seed=1).recipes.keys() != noise_search(seed=2).recipes.keys()
     assert all(measurement.part.value == "validation" for measurement in noise_search().measurements)
+
+
+def test_what_is_known_of_an_experiment_is_said_once_and_travels() -> None:
+    for name, value in EXPERIMENTS.items():
+        about = value.about()
+        assert about.name == name
+        assert about.claim
+        assert about.place.title
+        assert about.place.text
+        assert about.models.keys() == value.recipes.keys()
+        compared = {model for claim in about.claims() for model in (claim.better, claim.worse)}
+        assert compared <= about.models.keys()
+    claims = [claim for value in EXPERIMENTS.values() for claim in value.claims()]
+    assert len(claims) == len(set(claims)) == 65 + 5  # the paper's, and the demonstration's
+
+
+def test_every_name_in_a_table_is_its_own() -> None:
+    for value in EXPERIMENTS.values():
+        names = [labels.model(recipe.description) for recipe in value.recipes.values()]
+        assert len(names) == len(set(names)), value.name
+
+
+def test_every_whole_number_that_a_file_can_set_has_an_end() -> None:
+    """What strangers write into an experiment may ask for much work, but not for work or memory without end."""
+    kinds = Experiment.model_json_schema()
+    assert len(kinds["$defs"]) > 30
+    endless = [
+        f"{name}.{field}"
+        for name, kind in kinds["$defs"].items()
+        for field, told in kind.get("properties", {}).items()
+        for form in (told, *told.get("anyOf", ()))
+        if form.get("type") == "integer" and not {"maximum", "exclusiveMaximum", "enum"} & form.keys()
+    ]
+    # A column's number is looked up in the table, which has as many as it has.
+    assert [name for name in endless if name != "Table.label"] == []

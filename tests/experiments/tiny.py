@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import resource
 import signal
+import time
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 
@@ -13,7 +14,8 @@ import torch
 from noisyrnn.data import Digits, Reading
 from noisyrnn.evaluate import Clean
 from noisyrnn.experiments import Experiment, Measurement, Recipe, run
-from noisyrnn.models import Exponential, Lipschitz, Noisy, Optimiser
+from noisyrnn.experiments.store import lease
+from noisyrnn.models import ExpRNNSetting, Lipschitz, Noisy, Optimiser
 from noisyrnn.perturb import White
 from noisyrnn.train import Train
 
@@ -31,7 +33,7 @@ def tiny(
         recipes={
             "lipschitz": Recipe(model=Lipschitz(hidden=6, dt=0.1), train=train),
             "nrnn": Recipe(model=Noisy(hidden=6, dt=0.1, additive=0.1, multiplicative=0.1), train=train),
-            "exprnn": Recipe(model=Exponential(hidden=6, rebase=4), train=rotating),
+            "exprnn": Recipe(model=ExpRNNSetting(hidden=6, rebase=4), train=rotating),
         },
         measurements=tuple(Measurement(measure=measure) for measure in measures),
     )
@@ -45,6 +47,28 @@ def work(directory: str, seeds: int, epochs: int, limit: int | None, answer: Con
     torch.set_num_threads(1)
     outcome = run(tiny(seeds=seeds, epochs=epochs), directory, every=1)
     answer.send((sum(result.trained for result in outcome.results), outcome.busy, outcome.failures))
+
+
+def work_slowly(directory: str, epochs: int, pause: float, duration: float, answer: Connection) -> None:
+    """Run its noisy network in a process of its own, with a pause after each batch and a lease of that duration."""
+    lease.DURATION = duration
+    torch.set_num_threads(1)
+    outcome = run(only_noisy(tiny(epochs=epochs)), directory, every=1, watch=lambda *moment: time.sleep(pause))
+    answer.send((outcome.failures, outcome.busy))
+
+
+def disturbed_work(directory: str, seeds: int, epochs: int, duration: float, limit: int | None) -> None:
+    """Run it in a process of its own that may be killed, suspended or short of disk at any moment."""
+    lease.DURATION = duration
+    if limit is not None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    torch.set_num_threads(1)
+    run(tiny(seeds=seeds, epochs=epochs), directory, every=1)
+
+
+def only_noisy(experiment: Experiment) -> Experiment:
+    return experiment.model_copy(update={"recipes": {"nrnn": experiment.recipes["nrnn"]}})
 
 
 def preloaded() -> ForkServerContext:

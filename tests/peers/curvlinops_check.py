@@ -14,7 +14,7 @@ from scipy.sparse.linalg import eigsh
 from torch import nn
 
 from noisyrnn.models import Lipschitz
-from noisyrnn.rnn.fused import Route, routed
+from noisyrnn.rnn.routes import Route, routed
 from noisyrnn.theory import Hessian, top_eigenpairs, xtrace
 
 

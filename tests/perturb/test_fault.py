@@ -25,6 +25,7 @@ from noisyrnn.perturb import (
     Uniform,
     White,
 )
+from noisyrnn.setting import InvalidSetting
 
 ALL = [
     White(sigma=0.3),
@@ -114,7 +115,7 @@ def test_json_round_trip(fault):
     ],
 )
 def test_impossible_settings_are_refused(wrong):
-    with pytest.raises(ValidationError):
+    with pytest.raises(InvalidSetting):
         wrong()
 
 

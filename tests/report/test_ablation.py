@@ -6,8 +6,7 @@ import pytest
 
 from noisyrnn.report.ablation import ablation_figures
 from noisyrnn.report.page import page
-from noisyrnn.report.rows import distinct
-from noisyrnn.report.story import story
+from noisyrnn.report.story import tell
 from noisyrnn.report.tables import runs
 
 
@@ -19,6 +18,7 @@ def rows(synthetic):
         synthetic.row(
             experiment="ablation", model=f"nrnn mult {m:g} add {a:g}", seed=seed, protocol="ours", measure=measure,
             level=level, value=90 - 10 * a - m - seed, key=f"{m} {a} {seed}",
+            description={"kind": "noisy", "multiplicative": m, "additive": a},
         )
         for a, m in pairs
         for seed in (0, 2)
@@ -47,7 +47,7 @@ def test_other_rows_have_no_such_figure(rows, synthetic) -> None:
     assert ablation_figures("table-3", "", runs([synthetic.row()], ("table-3",))) == ()
 
 
-def test_the_page_draws_it(rows) -> None:
-    drawn = page(story(distinct(rows)))
+def test_the_page_draws_it(rows, synthetic) -> None:
+    drawn = page(tell(synthetic.results(rows)))
     assert "strength in training" in drawn
     assert "only multiplicative noise" in drawn

@@ -64,11 +64,11 @@ def page(tmp_path: Path, synthetic) -> Path:
     grid = [place / 10 for place in range(1, 13)]
     records = [
         *synthetic.tables(["table-3"], seeds=3),
-        *synthetic.tables(["table-1"], seeds=1, epochs=10, protocol="reduced: epochs 10, seeds 1"),
+        *synthetic.tables(["table-1"], seeds=1, epochs=10, overrides={"epochs": 10, "seeds": 1}),
         *synthetic.curves("figure-2", grid, seeds=3),
         *(synthetic.record(model="x" * 80, seed=seed, measure="white", level=0.4, value=90.0) for seed in range(3)),
     ]
-    synthetic.write(tmp_path / "rows" / "rows.jsonl", records)
+    synthetic.write(tmp_path / "rows" / "rows-a.jsonl", records, synthetic.PAPER)
     return report(tmp_path / "rows", tmp_path / "out").html
 
 

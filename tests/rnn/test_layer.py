@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 import noisyrnn
 from noisyrnn.models import Convention, Recurrence
-from noisyrnn.rnn import Layer, Route, SDECell, Stream
+from noisyrnn.rnn import Layer, Route, SDECell
 from noisyrnn.sde import AdditiveNoise, Drift, Key
 
 KINDS = {
@@ -107,20 +107,6 @@ def test_state_carries_a_sequence_over_calls(kind):
     second, state = layer(x[4:], state)
     assert close(torch.cat((first, second)), whole)
     assert all(close(a, b) for a, b in zip(parts(state), parts(end), strict=True))
-
-
-@pytest.mark.parametrize("batch_first", [False, True])
-def test_stream_equals_the_whole_noise_included(batch_first):
-    layer = noisyrnn.NoisyRNN(1, 4, 2, additive=0.2, multiplicative=0.2, batch_first=batch_first)
-    x = torch.randn(10, 3, 1)
-    turned = (lambda t: t.transpose(0, 1)) if batch_first else (lambda t: t)
-    key = Key(value=8)
-    whole, _ = layer(turned(x), noise=True, key=key)
-    stream = Stream(layer, noise=True, key=key)
-    pieces = torch.cat([turned(stream(turned(x[a:b]))) for a, b in ((0, 1), (1, 5), (5, 10))])
-    assert torch.allclose(pieces, turned(whole), atol=1e-6)
-    with pytest.raises(ValueError, match="bidirectional"):
-        Stream(noisyrnn.NoisyRNN(1, 4, bidirectional=True))
 
 
 @routes

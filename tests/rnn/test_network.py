@@ -4,12 +4,13 @@ import pytest
 import torch
 
 import noisyrnn
-from noisyrnn.models import Classic, Coupled, Lipschitz
-from noisyrnn.rnn import held, integrate, interpolated
-from noisyrnn.sde import SDE, AdditiveNoise, Drift, Key, TanhDrift, coarsen, draw, euler_maruyama
+from noisyrnn.models import ClassicRNNSetting, CoRNNSetting, Lipschitz
+from noisyrnn.sde import AdditiveNoise, Drift
 
 
-@pytest.mark.parametrize("setting", [Lipschitz(hidden=4), Coupled(hidden=4), Classic(hidden=4, bidirectional=True)])
+@pytest.mark.parametrize(
+    "setting", [Lipschitz(hidden=4), CoRNNSetting(hidden=4), ClassicRNNSetting(hidden=4, bidirectional=True)]
+)
 def test_logits_read_the_last_valid_state(setting):
     network = setting.build(inputs=1, classes=3).eval()
     x, lengths = torch.randn(4, 6, 1), torch.tensor([6, 1, 3, 5])
@@ -59,27 +60,3 @@ def test_own_drift_learns_in_a_layer():
     _, h_n = layer(torch.ones(20, 4, 2))
     h_n.square().sum().backward()
     assert layer.cells[0].sde.drift.omega.grad.abs() > 0
-
-
-def test_refining_a_driven_network_converges_at_order_one_for_additive_noise():
-    torch.manual_seed(2)
-    drift = TanhDrift(*(torch.randn(*s, dtype=torch.float64) / 2 for s in ((3, 3), (3, 3), (3, 1), (3,))))
-    sde, h0 = SDE(drift, AdditiveNoise(0.4)), torch.zeros(200, 3, dtype=torch.float64)
-    signal = interpolated(torch.randn(9, 1, 1, dtype=torch.float64), 0.125)
-    xi = draw(Key(value=1), 200, 2048, 3, dtype=torch.float64)
-    exact = integrate(sde, euler_maruyama, h0, signal, duration=1.0, xi=xi)[-1]
-    errors = [
-        float((integrate(sde, euler_maruyama, h0, signal, duration=1.0, xi=coarsen(xi, k))[-1] - exact).norm())
-        for k in (64, 32, 16)
-    ]
-    assert errors[0] / errors[1] == pytest.approx(2, rel=0.15)
-    assert errors[1] / errors[2] == pytest.approx(2, rel=0.15)
-
-
-def test_held_signal_is_what_a_network_with_substeps_sees():
-    layer = noisyrnn.LipschitzRNN(1, 3, dt=0.5, substeps=4, dtype=torch.float64)
-    x = torch.randn(6, 2, 1, dtype=torch.float64)
-    path = integrate(
-        layer.cells[0].sde, euler_maruyama, torch.zeros(2, 3, dtype=torch.float64), held(x, 0.5), duration=3.0, steps=24
-    )
-    assert torch.allclose(path[4::4], layer(x)[0])

@@ -1,18 +1,20 @@
 """Schemes: measured orders on solvable equations, refusals, taming."""
 
+import copy
 import math
 import pickle
 
 import pytest
 import torch
 
-from noisyrnn.rnn.cell import SDECell
-from noisyrnn.rnn.scan import integrate
+from noisyrnn.rnn import SDECell
+from noisyrnn.rnn.reference import integrate
 from noisyrnn.sde import (
     SDE,
     AdditiveNoise,
     Calculus,
     CommonNoise,
+    Convention,
     Coupling,
     Drift,
     DriftNoise,
@@ -20,6 +22,7 @@ from noisyrnn.sde import (
     Key,
     LearnedStep,
     LinearTaming,
+    NoiseLaw,
     StateNoise,
     StateStep,
     StochasticDepth,
@@ -33,10 +36,11 @@ from noisyrnn.sde import (
     increment_tamed,
     milstein,
     released,
+    scheme,
     tamed,
     tamed_as_printed,
 )
-from noisyrnn.sde.pace import HutzenthalerJentzenKloeden
+from noisyrnn.sde.drift_factor import HutzenthalerJentzenKloeden
 
 PATHS, FINEST = 4000, 256
 RATE, SIGMA = -0.5, 0.8  # the geometric Brownian motion of the reference errors
@@ -202,8 +206,8 @@ def test_euler_maruyama_explodes_where_taming_does_not():
     xi = draw(Key(value=7), 200, 32, 1, dtype=torch.float64)
     h0 = torch.full((200, 1), 10.0, dtype=torch.float64)
     assert not integrate(sde, euler_maruyama, h0, nothing, duration=1.0, xi=xi).isfinite().all()
-    for scheme in (tamed, increment_tamed):
-        assert integrate(sde, scheme, h0, nothing, duration=1.0, xi=xi).isfinite().all()
+    for convergent in (tamed, increment_tamed):
+        assert integrate(sde, convergent, h0, nothing, duration=1.0, xi=xi).isfinite().all()
 
 
 def test_bounded_increment_step_keeps_the_cubic_finite_where_a_constant_step_explodes():
@@ -218,23 +222,23 @@ def test_bounded_increment_step_keeps_the_cubic_finite_where_a_constant_step_exp
     assert not fixed.isfinite().all()
 
 
-@pytest.mark.parametrize("pace", [Dropout(0.3), StochasticDepth(0.3)])
-def test_random_paces_have_mean_one_and_the_stated_reach(pace):
+@pytest.mark.parametrize("factor", [Dropout(0.3), StochasticDepth(0.3)])
+def test_random_factors_have_mean_one_and_the_stated_reach(factor):
     n = 200_000
-    chance = torch.rand(n, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    uniforms = torch.rand(n, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     h = torch.zeros(n, 2, dtype=torch.float64)
-    d = pace(h, h, torch.tensor(0.1), chance).expand_as(h)
+    d = factor(h, h, torch.tensor(0.1), uniforms).expand_as(h)
     # Mean of n Bernoulli(0.7) / 0.7: five standard errors, a false alarm in 2 million.
     assert float(d[:, 0].mean()) == pytest.approx(1.0, abs=5 * math.sqrt(0.3 / 0.7 / n))
     together = bool((d[:, 0] == d[:, 1]).all())
-    assert together == isinstance(pace, StochasticDepth)
+    assert together == isinstance(factor, StochasticDepth)
 
 
 @pytest.mark.parametrize("bad", [-0.1, 1.0, 2.0])
 def test_impossible_drop_probabilities_are_refused(bad):
-    for pace in (Dropout, StochasticDepth):
+    for factor in (Dropout, StochasticDepth):
         with pytest.raises(ValueError, match=r"\[0, 1\)"):
-            pace(bad)
+            factor(bad)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +246,29 @@ def test_impossible_drop_probabilities_are_refused(bad):
 )
 def test_schemes_survive_pickling(scheme):
     again = pickle.loads(pickle.dumps(scheme))
-    assert (again.name, again.pace, again.advance) == (scheme.name, scheme.pace, scheme.advance)
+    assert (again.name, again.drift_factor, again.advance) == (scheme.name, scheme.drift_factor, scheme.advance)
+
+
+@scheme(order=0.5, calculus=Calculus.ITO, handles=Coupling.any())
+def own_scheme(sde, h, u, dt, xi):
+    return h + sde.drift(h, u) * dt
+
+
+def test_own_schemes_are_pickled_and_copied_by_name():
+    assert pickle.loads(pickle.dumps(own_scheme)) is own_scheme
+    cell = SDECell(linear(RATE), dt=0.1, scheme=own_scheme)
+    assert copy.deepcopy(cell).scheme is own_scheme
+    assert pickle.loads(pickle.dumps(cell)).scheme is own_scheme
+
+
+def test_scheme_and_diffusion_state_the_convention_of_their_noise():
+    mixed = DriftNoise(0.4, 0.6, epsilon=0.5)
+    assert euler_maruyama.noise_law(mixed) == NoiseLaw(convention=Convention.ITO, additive=0.2, multiplicative=0.3)
+    assert euler_maruyama.noise_law(StateNoise(0.1)) is None
+    assert released(0.3).noise_law(AdditiveNoise(0.1)) == NoiseLaw(
+        convention=Convention.RELEASED, additive=0.1, multiplicative=0.3
+    )
+    assert milstein.noise_law(AdditiveNoise(0.1)) is None
 
 
 def test_tamed_scheme_is_its_formula():
@@ -250,5 +276,5 @@ def test_tamed_scheme_is_its_formula():
     h, xi, dt = torch.randn(4, 2).double(), torch.randn(4, 2).double(), torch.tensor(0.1, dtype=torch.float64)
     f = -3 * h
     expected = h + f * dt / (1 + dt * f.norm(dim=-1, keepdim=True)) + 0.2 * dt.sqrt() * xi
-    assert isinstance(tamed.pace, HutzenthalerJentzenKloeden)
+    assert isinstance(tamed.drift_factor, HutzenthalerJentzenKloeden)
     assert torch.allclose(tamed(sde, h, torch.zeros_like(h), dt, xi), expected)

@@ -6,7 +6,7 @@ import torchsde
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisyrnn.rnn.scan import integrate
+from noisyrnn.rnn.reference import integrate
 from noisyrnn.sde import (
     SDE,
     AdditiveNoise,

@@ -106,7 +106,7 @@ def _case(
                 if action is None or (name, kind) in slow:
                     continue
                 progress(f"{case}: round {turn + 1} of {rounds}, {name}, {kind}")
-                seconds = _timed(action)
+                seconds = _seconds(action)
                 times[name, kind] = min(seconds, times.get((name, kind), math.inf))
                 if seconds > 10:
                     slow.add((name, kind))
@@ -124,7 +124,7 @@ def _case(
 _SAME_WORK = ("kernel", "eager", "plain loop", "jax.lax.scan")
 
 
-def _timed(action: Callable[[], Any]) -> float:
+def _seconds(action: Callable[[], Any]) -> float:
     """Seconds of the fastest repetition; short work is repeated, so that a busy moment does not decide."""
     gc.collect()
     best, start = math.inf, time.perf_counter()

@@ -40,7 +40,7 @@ class Work(NamedTuple):
     forward: Callable[[], Any]
 
 
-def _layered(layer: nn.Module, problem: Problem, **call: Any) -> Work:
+def _work_of(layer: nn.Module, problem: Problem, **call: Any) -> Work:
     x = torch.rand(problem.steps, problem.batch, 1, generator=torch.Generator().manual_seed(0))
     parameters = list(layer.parameters())
 
@@ -63,13 +63,13 @@ def ours(route: Route) -> Callable[[Problem], Work]:
 
     def work(problem: Problem) -> Work:
         layer = NoisyRNN(1, problem.hidden, additive=ADDITIVE, multiplicative=MULTIPLICATIVE, dt=DT)
-        return _layered(layer, problem, route=route, outputs=False)
+        return _work_of(layer, problem, route=route, outputs=False)
 
     return work
 
 
 class PlainLoop(nn.Module):
-    """The noisy RNN as one would first write it, and as its authors did: two products and two draws a step."""
+    """The noisy RNN as one would first write it, and as its authors did: two products and two draws per step."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
@@ -91,22 +91,22 @@ class PlainLoop(nn.Module):
 
 
 def plain_loop(problem: Problem) -> Work:
-    return _layered(PlainLoop(problem.hidden), problem)
+    return _work_of(PlainLoop(problem.hidden), problem)
 
 
 def torch_rnn(problem: Problem) -> Work:
-    return _layered(nn.RNN(1, problem.hidden), problem)
+    return _work_of(nn.RNN(1, problem.hidden), problem)
 
 
 def torch_lstm(problem: Problem) -> Work:
-    return _layered(nn.LSTM(1, problem.hidden), problem)
+    return _work_of(nn.LSTM(1, problem.hidden), problem)
 
 
 def torchrecurrent_antisymmetric(problem: Problem) -> Work:
     """torchrecurrent's antisymmetric RNN: its releases have no Lipschitz or noisy RNN; half the matrix products."""
     from torchrecurrent import AntisymmetricRNN
 
-    return _layered(AntisymmetricRNN(1, problem.hidden), problem)
+    return _work_of(AntisymmetricRNN(1, problem.hidden), problem)
 
 
 def torchsde_euler(problem: Problem) -> Work:
@@ -192,7 +192,7 @@ def jax_scan(problem: Problem) -> Work:
 
 
 def sgemm_rate(side: int = 2048, repeats: int = 5) -> float:
-    """Floating-point operations a second of a large matrix product: the practical limit."""
+    """Floating-point operations per second of a large matrix product: the practical limit."""
     import time
 
     a, b = torch.rand(side, side), torch.rand(side, side)

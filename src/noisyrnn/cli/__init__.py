@@ -1,4 +1,4 @@
-"""The command line: a thin parser, one function a command; torch is imported where it is needed, not before."""
+"""The command line: a thin parser, one function per command; torch is imported where it is needed, not before."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from typing import Annotated
 
 import typer
 
-from noisyrnn.cli.bench import bench
-from noisyrnn.cli.data import data
-from noisyrnn.cli.demo import demo
-from noisyrnn.cli.experiments import report, run
-from noisyrnn.cli.listing import listing
-from noisyrnn.cli.theory import theory
+from noisyrnn.cli import bench, data, demo, experiments, listing, theory
+from noisyrnn.cli.checks import Group
 
 app = typer.Typer(
     name="noisyrnn",
+    cls=Group,
     help="Recurrent networks trained with noise in their hidden states and used without it.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command()(demo)
-app.command(name="list")(listing)
-app.command()(run)
-app.command()(report)
-app.command()(bench)
-app.add_typer(data, name="data")
-app.add_typer(theory, name="theory")
+app.command()(demo.demo)
+app.command(name="list")(listing.listing)
+app.command()(experiments.run)
+app.command()(experiments.record)
+app.command()(experiments.report)
+app.command()(bench.bench)
+app.add_typer(data.data, name="data")
+app.add_typer(theory.theory, name="theory")
+
+
+_STOPPED = 130  # the exit code of what Ctrl-C has ended
 
 
 def _version(wanted: bool) -> bool:
@@ -47,23 +48,47 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Version, and which kernel runs.")
     ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where in the code something failed, and not only the reason.")
+    ] = False,
 ) -> None:
-    pass
+    if debug:
+        os.environ["NOISYRNN_DEBUG"] = "1"
 
 
 def main() -> None:
     """Run a command; what a user can mend is said in one sentence, with exit code 1, and never as a traceback."""
     try:
-        app()
-    except KeyboardInterrupt:
+        code = app(prog_name="noisyrnn", standalone_mode=False)
+        if code == _STOPPED:
+            raise KeyboardInterrupt
+        sys.exit(code if isinstance(code, int) else 0)
+    except (KeyboardInterrupt, typer.Abort):
         typer.echo("Stopped. Run the same command again to go on.", err=True)
-        sys.exit(130)
+        sys.exit(_STOPPED)
     except BrokenPipeError:
         # The reader (head, less) has enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except (ValueError, OSError) as error:
+    except Exception as error:
         if os.environ.get("NOISYRNN_DEBUG"):
             raise
-        typer.echo(f"noisyrnn: {' '.join(str(error).split())}", err=True)
-        sys.exit(1)
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()  # type: ignore[attr-defined]  # the whole help, because nothing was asked for
+        else:
+            typer.echo(f"noisyrnn: {' '.join(_said(error).split())}", err=True)
+        sys.exit(getattr(error, "exit_code", 1))
+
+
+def _said(error: Exception) -> str:
+    """What a user reads of an exception."""
+    wrong_use = getattr(error, "format_message", None)  # of the parser
+    if wrong_use is not None:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "noisyrnn"
+        return f"{wrong_use().strip().rstrip('.')}; `{command} --help` shows what there is."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'A file'}: {error.strerror}; check the path."
+    if isinstance(error, ValueError):
+        return str(error)
+    return f"unexpected {type(error).__name__}: {error}; `noisyrnn --debug ...` shows where."

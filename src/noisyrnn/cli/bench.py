@@ -24,8 +24,10 @@ def bench(
 
     from noisyrnn.bench import bench as measured
     from noisyrnn.bench import figure, markdown, verdicts
-    from noisyrnn.checkpoint import write_whole
+    from noisyrnn.disk import check_directory, save
 
+    if out is not None:
+        check_directory(out)
     console = Console(stderr=True)
     with console.status("") as status:
         found = measured(full=full, progress=lambda line: status.update(line))
@@ -36,7 +38,7 @@ def bench(
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         command = "noisyrnn bench" + (" --full" if full else "")
-        write_whole(out / "bench.json", json.dumps(document, indent=1).encode())
-        write_whole(out / "bench.md", f"Made by `{command}`.\n\n{markdown(found)}".encode())
+        save(out / "bench.json", json.dumps(document, indent=1).encode())
+        save(out / "bench.md", f"Made by `{command}`.\n\n{markdown(found)}".encode())
         figure(found, out / "bench.svg")
     typer.echo(json.dumps(document) if as_json else markdown(found))

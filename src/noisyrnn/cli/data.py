@@ -7,12 +7,19 @@ from typing import Annotated
 
 import typer
 
-data = typer.Typer(help="Data sets: list them, fetch them verified.", no_args_is_help=True, rich_markup_mode=None)
+from noisyrnn.cli.checks import Group
+
+data = typer.Typer(
+    cls=Group,
+    help="Data sets: list them, fetch them, verified where a checksum is known.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
 @data.command(name="list")
 def listing(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False) -> None:
-    """Every data set that can be verified, and whether it is on this machine.
+    """Every data set whose checksums are known, and whether it is on this machine.
 
     Example: noisyrnn data list
     """
@@ -40,12 +47,16 @@ def listing(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")
 def fetching(name: Annotated[str, typer.Argument(help="Name as in `noisyrnn data list`.")]) -> None:
     """Fetch a data set, verify it, and keep it for later.
 
+    Each file is compared with its known sha256 and said to be verified. Other sets of the archive than `noisyrnn data
+    list` shows have no known sum: they are said to be unverified, here and in every row that is measured on them.
+
     Example: noisyrnn data get ecg5000
     """
     from noisyrnn.data import fetch
 
     files = fetch(name)
     for file in files:
-        typer.echo(f"{file.file}: {'verified' if file.verified else 'read, not verified'}, from {file.source}")
+        state = "verified" if file.verified else "unverified, because no checksum of it is known"
+        typer.echo(f"{file.file}: {state}; from {file.source}")
     if not files:
         typer.echo(f"{name} comes with this package's dependencies; there is nothing to fetch.")

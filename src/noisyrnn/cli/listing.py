@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
+import textwrap
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+_NAMES, _WIDEST = 28, 100
 
 
 def listing(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False) -> None:
@@ -37,12 +41,13 @@ def listing(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")
     if as_json:
         typer.echo(json.dumps({**found, "kernel": native.status()}))
         return
+    width = max(40, min(shutil.get_terminal_size().columns, _WIDEST))
     for title, entries in found.items():
         typer.echo(title)
         for name, text in entries.items():
-            typer.echo(f"  {name:<28}{text}".rstrip())
+            typer.echo(textwrap.fill(f"  {name:<{_NAMES}}{text}", width, subsequent_indent=" " * (_NAMES + 2)))
         typer.echo("")
-    typer.echo(native.status())
+    typer.echo(textwrap.fill(native.status(), width))
 
 
 def _kinds(union: object) -> dict[str, str]:

@@ -7,12 +7,12 @@
 
 from noisyrnn.data.catalogue import DataSet, Entry, available, fetch, load, named
 from noisyrnn.data.digits import Digits
-from noisyrnn.data.drawing import fingerprint, stratified
 from noisyrnn.data.errors import DataError
+from noisyrnn.data.formats import read
 from noisyrnn.data.grid import Columns
 from noisyrnn.data.images import Permutation, Reading, Scale
-from noisyrnn.data.mnist import MNIST, Convention, FashionMNIST, PermutedMNIST
-from noisyrnn.data.reading import read
+from noisyrnn.data.mnist import MNIST, FashionMNIST, PermutedMNIST, SplitConvention
+from noisyrnn.data.sampling import fingerprint, stratified
 from noisyrnn.data.sequences import Sequences
 from noisyrnn.data.split import Drawing, Provenance, Split, Splits
 from noisyrnn.data.table import Table
@@ -23,7 +23,6 @@ __all__ = [
     "MNIST",
     "UCR",
     "Columns",
-    "Convention",
     "DataError",
     "DataSet",
     "Digits",
@@ -38,6 +37,7 @@ __all__ = [
     "Scale",
     "Sequences",
     "Split",
+    "SplitConvention",
     "Splits",
     "Table",
     "available",

@@ -8,7 +8,9 @@ import re
 import numpy as np
 
 from noisyrnn.data.errors import DataError
-from noisyrnn.data.sequences import Sequences, numbers, stacked
+from noisyrnn.data.limit import Room
+from noisyrnn.data.lines import lines
+from noisyrnn.data.sequences import Sequences, numbers, stack
 
 _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s*(.*)", re.IGNORECASE)
 
@@ -25,24 +27,32 @@ def read(text: str, *, file: str, label: str | None = None, padded: bool = False
         raise DataError(f"{file} has no @data line: it is truncated or not an .arff file.")
     names, nominal = _attributes(head)
     target = _target(names, nominal, label, file)
-    series, labels = [], []
-    first = head.count("\n") + 2
-    for line, raw in enumerate(body.splitlines(), start=first):
+    series, labels, room = [], [], Room(file)
+    for line, raw in lines(body, first=head.count("\n") + 2):
         if not raw.strip() or raw.lstrip().startswith("%"):
             continue
+        room.line(raw.count(",") + raw.count("\\n") + 1, line)
         quote = '"' if raw.lstrip().startswith('"') else "'"
-        (cells,) = csv.reader([raw.strip()], quotechar=quote, skipinitialspace=True)
+        cells = _cells(raw.strip(), quote, file, line)
         if target is not None:
             if len(cells) <= target:
                 raise DataError(f"{file}, line {line}: {len(cells)} values, but the label is number {target + 1}.")
             labels.append(cells.pop(target).strip().strip("'\""))
-        # A relational attribute holds one channel a line, and the line breaks are written as \n.
+        # A relational attribute holds one channel per line, and the line breaks are written as \n.
         channels = [part.split(",") for part in cells[0].split("\\n")] if len(cells) == 1 else [cells]
         columns = [numbers(channel, file=file, where=f"line {line}") for channel in channels]
         if len({len(column) for column in columns}) != 1:
             raise DataError(f"{file}, line {line}: channels differ in length: a sample needs equal channels.")
         series.append(np.array(columns, dtype=np.float64).T)
-    return stacked(series, labels if target is not None else None, file=file, padded=padded)
+    return stack(series, labels if target is not None else None, file=file, padded=padded)
+
+
+def _cells(text: str, quote: str, file: str, line: int) -> list[str]:
+    try:
+        (cells,) = csv.reader([text], quotechar=quote, skipinitialspace=True)
+    except (csv.Error, ValueError) as error:
+        raise DataError(f"{file}, line {line} cannot be taken apart ({error}): correct it.") from error
+    return cells
 
 
 def _halves(text: str) -> tuple[str, str, str]:
@@ -54,7 +64,7 @@ def _attributes(head: str) -> tuple[list[str], list[bool]]:
     names: list[str] = []
     nominal: list[bool] = []
     relational = False
-    for line in head.splitlines():
+    for _, line in lines(head):
         stripped = line.strip()
         if stripped.lower().startswith("@end"):
             relational = False

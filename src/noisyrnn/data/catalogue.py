@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
-from noisyrnn.data.carriers import obtained
 from noisyrnn.data.digits import Digits
 from noisyrnn.data.errors import DataError
+from noisyrnn.data.fetching import obtain
 from noisyrnn.data.files import present
 from noisyrnn.data.mnist import MNIST, FashionMNIST, PermutedMNIST
 from noisyrnn.data.split import Provenance, Splits
@@ -19,6 +20,8 @@ from noisyrnn.data.ucr import ECG5000, UCR, archive
 
 DataSet = Annotated[Digits | MNIST | PermutedMNIST | FashionMNIST | ECG5000 | UCR | Table, Field(discriminator="kind")]
 """Any data set; in JSON the field ``kind`` tells which."""
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 _Any = Digits | MNIST | PermutedMNIST | FashionMNIST | ECG5000 | UCR | Table
 
@@ -36,14 +39,14 @@ class Entry:
 
 
 def load(setting: _Any, *, progress: bool | None = None) -> Splits:
-    """Training, validation and test data of a setting, verified, and fetched first if need be.
+    """Training, validation and test data of a setting, verified where sums are known, and fetched first if need be.
 
     >>> from noisyrnn.data import Digits
     >>> splits = load(Digits())
     >>> splits.drawing.sizes, splits.classes[:3]
     ((1200, 200, 397), ('0', '1', '2'))
     """
-    return setting.splits(obtained(setting.sources(), progress=progress))
+    return setting.splits(obtain(setting.sources(), progress=progress))
 
 
 def named(name: str) -> _Any:
@@ -52,13 +55,16 @@ def named(name: str) -> _Any:
     >>> named("ecg5000-5").classes, named("ucr:GunPoint").name
     (5, 'GunPoint')
     """
-    if name.startswith("ucr:"):
-        return UCR(name=name.removeprefix("ucr:"))
     settings = _settings()
-    if name not in settings:
-        near = difflib.get_close_matches(name.lower(), [*settings], n=3) or [*settings][:6]
-        raise DataError(f"There is no data set {name!r}: did you mean {', '.join(near)}?")
-    return settings[name]
+    if name in settings:
+        return settings[name]
+    spelt = {known.lower(): known for known in settings}
+    near = [spelt[known] for known in difflib.get_close_matches(name.lower(), spelt, n=3)]
+    of_archive = name.removeprefix("ucr:")
+    # The archive has more sets than the list; but none that differs from a listed one in capitals alone.
+    if of_archive == name or name.lower() in spelt or not _NAME.fullmatch(of_archive):
+        raise DataError(f"There is no data set {name[:80]!r}: did you mean {', '.join(near or [*settings][:6])}?")
+    return UCR(name=of_archive)
 
 
 def available() -> tuple[Entry, ...]:
@@ -91,12 +97,19 @@ def available() -> tuple[Entry, ...]:
 
 
 def fetch(name: str, *, progress: bool | None = None) -> tuple[Provenance, ...]:
-    """Files of a data set, verified and on this machine from now on; what each is and where it came from.
+    """Files of a data set, on this machine from now on; what each is, where it came from, whether its sum was known.
 
     >>> fetch("digits")
     ()
     """
-    return tuple(file.provenance for file in obtained(named(name).sources(), progress=progress))
+    setting = named(name)
+    try:
+        return tuple(file.provenance for file in obtain(setting.sources(), progress=progress))
+    except DataError as error:
+        near = difflib.get_close_matches(name, _settings(), n=1) if name not in _settings() else []
+        if not near:
+            raise
+        raise DataError(f"{error} Did you mean {near[0]}?") from error
 
 
 def _settings() -> dict[str, _Any]:

@@ -13,11 +13,11 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from noisyrnn.data.drawing import stratified
 from noisyrnn.data.errors import DataError
 from noisyrnn.data.files import File, Source
 from noisyrnn.data.images import Reading, Scale, sequence
-from noisyrnn.data.setting import DataSetting, divided
+from noisyrnn.data.sampling import stratified
+from noisyrnn.data.setting import DataSetting, divide
 from noisyrnn.data.split import Provenance, Splits
 
 SHA256 = "8f26b2bd9d135c256808f68f14fdabddde6d9c7f869ae419704b051f0f14b3b3"
@@ -56,7 +56,7 @@ class Digits(DataSetting):
         y = held.target.astype(np.int64)
         train, validation, test = stratified(y, _SIZES, self.split_seed)
         source = f"scikit-learn {version('scikit-learn')}"
-        return divided(
+        return divide(
             sequence(images, self.reading),
             y,
             (train, validation, test),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from noisyrnn.data.errors import DataError
+from noisyrnn.data.limit import refuse_beyond
 
 Advance = Callable[[int, int | None], None]
 """Told the bytes so far and the bytes in all, where the server says."""
@@ -27,12 +28,16 @@ class Unreachable(DataError):
 def download(url: str, target: Path, *, advance: Advance, attempts: int = 4, pause: float = 1.0) -> None:
     """``target`` holds what is at ``url``; a part that an earlier call left behind is continued.
 
-    The part lies beside the target with the ending ``.part`` until it is complete, and is then renamed.
+    The part lies beside the target with the ending ``.part`` until it is complete, and is then renamed. What is longer
+    than the limit for one file is given up as soon as that shows, and its part removed.
     """
     part = target.with_name(target.name + ".part")
     for attempt in range(attempts):
         try:
-            _continued(url, part, advance)
+            _resume(url, part, advance)
+        except DataError:
+            part.unlink(missing_ok=True)
+            raise
         except urllib.error.HTTPError as error:
             if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and part.exists():
                 part.unlink()  # longer than the file: it belongs to another version
@@ -52,7 +57,7 @@ def download(url: str, target: Path, *, advance: Advance, attempts: int = 4, pau
     raise Unreachable(f"{url} cannot be fetched after {attempts} attempts ({reason}).")
 
 
-def _continued(url: str, part: Path, advance: Advance) -> None:
+def _resume(url: str, part: Path, advance: Advance) -> None:
     have = part.stat().st_size if part.exists() else 0
     # Without compression on the way, positions in the part are positions in the file.
     headers = {"User-Agent": "noisyrnn", "Accept-Encoding": "identity"}
@@ -65,11 +70,13 @@ def _continued(url: str, part: Path, advance: Advance) -> None:
             raise ConnectionError("the server continues at another place")
         have = have if continues else 0
         announced = answer.headers.get("Content-Length")
-        total = have + int(announced) if announced else None
+        total = have + int(announced) if announced and announced.isascii() and announced.isdigit() else None
+        refuse_beyond(total or 0, f"{url} sends")
         with part.open("ab" if continues else "wb") as stream:
             while block := answer.read(_BLOCK):
-                stream.write(block)
                 have += len(block)
+                refuse_beyond(have, f"{url} sends")
+                stream.write(block)
                 advance(have, total)
     if total is not None and have < total:
         raise ConnectionError(f"the connection closed after {have} of {total} bytes")

@@ -8,21 +8,18 @@ replaced.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import os
-import tarfile
-import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from noisyrnn.data.archives import read_uncompressed
 from noisyrnn.data.errors import DataError
 from noisyrnn.data.split import Provenance
-from noisyrnn.disk import replaced
+from noisyrnn.disk import replace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,21 +86,21 @@ def cache() -> Path:
 
 def present(source: Source) -> bool:
     """Whether the file lies on this machine; its content is verified when it is read."""
-    return _located(source) is not None
+    return _locate(source) is not None
 
 
 def local(source: Source) -> File | None:
     """The file from this machine, verified; None if it is not there, DataError if it is damaged."""
-    located = _located(source)
+    located = _locate(source)
     if located is None:
         return None
     where, path, name = located
-    content = uncompressed(path)
+    content = read_uncompressed(path)
     remedy = "replace it by a whole copy" if where != "cache" else "remove it to have it fetched again"
-    return verified(content, name, where=f"{where}: {path}", source=where, remedy=remedy)
+    return verify(content, name, where=f"{where}: {path}", source=where, remedy=remedy)
 
 
-def verified(content: bytes, name: Name, *, where: str, source: str, remedy: str) -> File:
+def verify(content: bytes, name: Name, *, where: str, source: str, remedy: str) -> File:
     """The content, if its sha256 is the known one."""
     found = hashlib.sha256(content).hexdigest()
     if name.sha256 is not None and found != name.sha256:
@@ -115,33 +112,11 @@ def verified(content: bytes, name: Name, *, where: str, source: str, remedy: str
     return File(name=name.file, content=content, provenance=record)
 
 
-def uncompressed(path: Path, member: str | None = None) -> bytes:
-    """Content of a file, of a .gz file, or of a member of a .zip, .whl or .tgz archive."""
-    try:
-        if member is not None and path.suffix in {".zip", ".whl"}:
-            with zipfile.ZipFile(path) as archive:
-                return archive.read(member)
-        if member is not None:
-            with tarfile.open(path) as archive:
-                stream = archive.extractfile(member)
-                if stream is None:
-                    raise KeyError(member)
-                return stream.read()
-        content = path.read_bytes()
-        return gzip.decompress(content) if path.suffix == ".gz" else content
-    except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, tarfile.TarError) as error:
-        raise DataError(f"{path} is truncated or altered ({error}): replace or remove it.") from error
-    except KeyError as error:
-        raise DataError(f"{path} has no member {member}: it is not the archive expected.") from error
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}): check the path and its permissions.") from error
-
-
-def stored(file: File, source: Source) -> Path:
+def store(file: File, source: Source) -> Path:
     """Path in the cache, after an atomic rename: a reader sees the whole file or none."""
     path = cache() / source.folders[0] / file.name
     try:
-        return replaced(path, file.content)
+        return replace(path, file.content)
     except OSError as error:
         raise DataError(
             f"{path} cannot be written ({error.strerror}): free space there, or let NOISYRNN_CACHE name a "
@@ -149,7 +124,7 @@ def stored(file: File, source: Source) -> Path:
         ) from error
 
 
-def _located(source: Source) -> tuple[str, Path, Name] | None:
+def _locate(source: Source) -> tuple[str, Path, Name] | None:
     for where, directory in _directories():
         for folder in source.folders:
             for name in source.names:

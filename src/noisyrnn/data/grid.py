@@ -1,4 +1,4 @@
-"""Rows and columns (CSV, TSV, Parquet) as series: *wide*, a sample a row, or *long*, an instant a row.
+"""Rows and columns (CSV, TSV, Parquet) as series: *wide*, one sample per row, or *long*, one instant per row.
 
 Wide: one column is the label, the others are the instants in order; empty cells at the end shorten a series.
 Long: ``case`` names the column that tells samples apart; other columns are features, ordered by ``time``.
@@ -7,28 +7,33 @@ Long: ``case`` names the column that tells samples apart; other columns are feat
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisyrnn.data.errors import DataError
-from noisyrnn.data.sequences import Sequences, number, numbers, stacked
+from noisyrnn.data.limit import Room
+from noisyrnn.data.lines import lines
+from noisyrnn.data.sequences import Sequences, number, numbers, stack
 
 LABELS = ("label", "class", "target", "y")
 """Column names that are taken for the label when none is named."""
 
 
+Row = tuple[int, Sequence[Any]]
+"""The line where a row ends, and its cells."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Cells with the names of their columns (None: no header), and the line where each row ends."""
+    """Rows with the names of their columns (None: no header); they are made anew whenever they are gone through."""
 
     header: tuple[str, ...] | None
-    rows: Sequence[Sequence[Any]]
-    lines: Sequence[int]
+    rows: Iterable[Row]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,40 +47,76 @@ class Columns:
     padded: bool = False
 
 
-def delimited(text: str, *, delimiter: str | None, label: str | int | None = None) -> Grid:
+@dataclass(frozen=True, kw_only=True)
+class _Text:
+    """Rows of a text that are not blank, from the one numbered ``skip``, taken apart one by one."""
+
+    text: str
+    delimiter: str
+    file: str
+    skip: int = 0
+
+    def __iter__(self) -> Iterator[Row]:
+        filled = (row for row in self._all() if any(cell.strip() for cell in row[1]))
+        yield from islice(filled, self.skip, None)
+
+    def _all(self) -> Iterator[Row]:
+        room = Room(self.file)
+        if self.delimiter == " ":
+            for number, line in lines(self.text):
+                room.line(line.count(" ") + line.count("\t") + 1, number)
+                yield number, line.split()
+            return
+        cells = 0
+
+        def counted() -> Iterator[str]:
+            nonlocal cells
+            for number, line in lines(self.text):
+                cells += line.count(self.delimiter) + 1
+                room.line(cells, number)  # of all lines that quotation marks hold together
+                yield line
+
+        reader = csv.reader(counted(), delimiter=self.delimiter)
+        try:
+            for row in reader:
+                cells = 0
+                yield reader.line_num, row
+        except csv.Error as error:
+            raise DataError(
+                f"{self.file}, line {reader.line_num} cannot be taken apart ({error}): check its quotation marks."
+            ) from error
+
+
+def parse_delimited(text: str, *, delimiter: str | None, label: str | int | None = None, file: str = "text") -> Grid:
     """Cells of a text; the delimiter left out is the most frequent of comma, semicolon and tab.
 
     The first row is a header if most cells inside it are no numbers, or if it begins or ends with the name of
     a label.
 
-    >>> delimited("label,0,1\\nsick,1,2", delimiter=None).header
+    >>> parse_delimited("label,0,1\\nsick,1,2", delimiter=None).header
     ('label', '0', '1')
     """
-    if delimiter == " ":
-        numbered = [(number, line.split()) for number, line in enumerate(text.splitlines(), start=1)]
-    else:
-        first = next((line for line in text.splitlines() if line.strip()), "")
-        delimiter = delimiter or max(",;\t", key=first.count)
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        numbered = [(reader.line_num, row) for row in reader]
-    numbered = [(number, row) for number, row in numbered if any(cell.strip() for cell in row)]
-    rows, lines = [row for _, row in numbered], [number for number, _ in numbered]
-    if rows and _is_header(rows, label):
-        return Grid(header=tuple(cell.strip() for cell in rows[0]), rows=rows[1:], lines=lines[1:])
-    return Grid(header=None, rows=rows, lines=lines)
+    if delimiter is None:
+        first = next((line for _, line in lines(text) if line.strip()), "")
+        delimiter = max(",;\t", key=first.count)
+    rows = _Text(text=text, delimiter=delimiter, file=file)
+    _, head = next(iter(rows), (0, None))
+    if head is not None and _is_header(head, rows, label):
+        return Grid(header=tuple(cell.strip() for cell in head), rows=replace(rows, skip=1))
+    return Grid(header=None, rows=rows)
 
 
 def series(grid: Grid, columns: Columns, *, file: str) -> Sequences:
     """Series and labels of a grid.
 
-    >>> series(delimited("1,5,6\\n2,7,", delimiter=None), Columns(), file="own.csv").lengths.tolist()
+    >>> series(parse_delimited("1,5,6\\n2,7,", delimiter=None), Columns(), file="own.csv").lengths.tolist()
     [2, 1]
     """
     label = _label(grid, columns, file)
     if columns.case is not None:
         return _long(grid, columns, label, file)
     found, labels = [], []
-    for line, row in zip(grid.lines, grid.rows, strict=True):
+    for line, row in grid.rows:
         cells = list(row)
         if label is not None:
             if label >= len(cells) or cells[label] is None or not str(cells[label]).strip():
@@ -86,17 +127,16 @@ def series(grid: Grid, columns: Columns, *, file: str) -> Sequences:
         while cells and (cells[-1] is None or cells[-1] == ""):
             cells.pop()
         found.append(numbers(cells, file=file, where=f"line {line}")[:, None])
-    return stacked(found, labels if label is not None else None, file=file, padded=columns.padded)
+    return stack(found, labels if label is not None else None, file=file, padded=columns.padded)
 
 
-def _is_header(rows: list[list[str]], label: str | int | None) -> bool:
+def _is_header(first: Sequence[str], rows: _Text, label: str | int | None) -> bool:
     if isinstance(label, str):
         return True
-    first = rows[0]
     for end in (0, -1):
+        name = first[end].strip()
         # A class may be called y as well; but then it comes again.
-        others = {row[end].strip() for row in rows[1:]}
-        if first[end].strip().lower() in LABELS and first[end].strip() not in others:
+        if name.lower() in LABELS and all(row[end].strip() != name for _, row in replace(rows, skip=1)):
             return True
     inner = first[1:-1] or first
     # Most cells, not any: a first row with one slip of the pen must be reported, not taken for names.
@@ -116,8 +156,8 @@ def _label(grid: Grid, columns: Columns, file: str) -> int | None:
         return None
     if isinstance(columns.label, str):
         return _column(grid, columns.label, file)
-    width = max((len(row) for row in grid.rows), default=0)
     if isinstance(columns.label, int):
+        width = max((len(row) for _, row in grid.rows), default=0)
         if not -width <= columns.label < width:
             raise DataError(f"{file} has no column {columns.label}: it has {width}, counted from 0.")
         return columns.label % width
@@ -138,7 +178,9 @@ def _column(grid: Grid, name: str, file: str) -> int:
 
 
 def _short(header: Sequence[str]) -> str:
-    return ", ".join(header if len(header) <= 8 else [*header[:4], "..", *header[-3:]])
+    """A few of the names; with quotation marks astray, one of them may be half the file."""
+    names = [" ".join(name.split())[:40] for name in header]
+    return ", ".join(names if len(names) <= 8 else [*names[:4], "..", *names[-3:]])
 
 
 def _long(grid: Grid, columns: Columns, label: int | None, file: str) -> Sequences:
@@ -147,7 +189,7 @@ def _long(grid: Grid, columns: Columns, label: int | None, file: str) -> Sequenc
     features = [i for i in range(len(grid.header or ())) if i not in {case, time, label}]
     instants: dict[str, list[tuple[float, list[float]]]] = {}
     labels: dict[str, str] = {}
-    for line, row in zip(grid.lines, grid.rows, strict=True):
+    for line, row in grid.rows:
         where = f"line {line}"
         if len(row) != len(grid.header or ()):
             raise DataError(f"{file}, {where}: {len(row)} cells, but the header names {len(grid.header or ())}.")
@@ -157,9 +199,10 @@ def _long(grid: Grid, columns: Columns, label: int | None, file: str) -> Sequenc
         known.append((order, [number(row[i], file=file, where=where) for i in features]))
         if label is not None and labels.setdefault(key, str(row[label])) != str(row[label]):
             raise DataError(
-                f"{file}, {where}: case {key} is {row[label]!r} here, {labels[key]!r} before: it needs one."
+                f"{file}, {where}: case {key[:40]!r} is {str(row[label])[:40]!r} here, {labels[key][:40]!r} before: it "
+                "needs one."
             )
     found: list[NDArray[np.float64]] = [
         np.array([values for _, values in sorted(one, key=lambda instant: instant[0])]) for one in instants.values()
     ]
-    return stacked(found, list(labels.values()) if label is not None else None, file=file, padded=columns.padded)
+    return stack(found, list(labels.values()) if label is not None else None, file=file, padded=columns.padded)

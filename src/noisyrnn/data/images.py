@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from noisyrnn.data.drawing import fingerprint
 from noisyrnn.data.errors import DataError
+from noisyrnn.data.sampling import fingerprint
 
 
 class Scale(StrEnum):

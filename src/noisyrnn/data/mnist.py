@@ -19,10 +19,10 @@ from pydantic import Field
 from typing_extensions import override
 
 from noisyrnn.data import idx
-from noisyrnn.data.drawing import Indices
 from noisyrnn.data.files import Address, File, Name, Offer, Package, Source
 from noisyrnn.data.images import Permutation, Reading, Scale, order, sequence
-from noisyrnn.data.setting import DataSetting, divided
+from noisyrnn.data.sampling import Indices
+from noisyrnn.data.setting import DataSetting, divide
 from noisyrnn.data.split import Splits
 
 _FILES = (
@@ -64,7 +64,7 @@ _CLOTHES = (
 _TRAIN, _BRIGHTEST = 60_000, 255.0
 
 
-class Convention(StrEnum):
+class SplitConvention(StrEnum):
     """Whose division of the 60,000 training images into training and validation."""
 
     NOISY = "noisy"
@@ -74,28 +74,28 @@ class Convention(StrEnum):
 
 class _Images(DataSetting):
     scale: Scale = Scale.UNIT
-    convention: Convention = Convention.NOISY
+    convention: SplitConvention = SplitConvention.NOISY
     split_seed: int = Field(default=1234, ge=0, lt=2**32)
 
     def _splits(self, files: tuple[File, ...], pixels: Indices | None, reading: Reading) -> Splits:
         arrays = [idx.array(file.content, file=file.name) for file in files]
         x = sequence(np.concatenate(arrays[::2]), reading)
-        train, validation = self._divided()
-        return divided(
+        train, validation = self._division()
+        return divide(
             x if pixels is None else x[:, pixels],
             np.concatenate(arrays[1::2]).astype(np.int64),
             (train, validation, np.arange(_TRAIN, len(x), dtype=np.int64)),
             classes=_CLOTHES if isinstance(self, FashionMNIST) else [str(digit) for digit in range(10)],
             rule=self.convention.value,
-            seed=None if self.convention is Convention.EXPRNN else self.split_seed,
+            seed=None if self.convention is SplitConvention.EXPRNN else self.split_seed,
             provenance=[file.provenance for file in files],
             divisor=1.0 if self.scale is Scale.RAW else _BRIGHTEST,
         )
 
-    def _divided(self) -> tuple[Indices, Indices]:
-        if self.convention is Convention.EXPRNN:
+    def _division(self) -> tuple[Indices, Indices]:
+        if self.convention is SplitConvention.EXPRNN:
             return np.arange(_TRAIN, dtype=np.int64), np.empty(0, dtype=np.int64)
-        if self.convention is Convention.CORNN:
+        if self.convention is SplitConvention.CORNN:
             generator = torch.Generator().manual_seed(self.split_seed)
             drawn, first = torch.randperm(_TRAIN, generator=generator).numpy(), 57_000
         else:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisyrnn.data.errors import DataError
+from noisyrnn.data.limit import refuse_beyond
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,26 +26,28 @@ class Sequences:
         return len(self.x)
 
 
-def stacked(
+def stack(
     series: Sequence[NDArray[np.float64]], labels: Sequence[str] | None, *, file: str, padded: bool = False
 ) -> Sequences:
     """One array of all series (time, feature); with ``padded``, NaN at the end of a series ends it.
 
-    >>> both = stacked([np.ones((2, 1)), np.ones((3, 1))], ["a", "b"], file="own.ts")
+    >>> both = stack([np.ones((2, 1)), np.ones((3, 1))], ["a", "b"], file="own.ts")
     >>> both.x[..., 0].tolist(), both.lengths.tolist()
     ([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]], [2, 3])
     """
     if not series:
         raise DataError(f"{file} holds no series: it needs at least one.")
     if padded:
-        series = [_unpadded(one) for one in series]
+        series = [_unpad(one) for one in series]
     features = {one.shape[1] for one in series}
     if len(features) != 1:
         raise DataError(f"{file} mixes series of {sorted(features)} features: all need the same number.")
     lengths = np.array([len(one) for one in series], dtype=np.int64)
     if lengths.min() == 0:
         raise DataError(f"{file}: series {int(lengths.argmin())} (counted from 0) is empty: remove it.")
-    x = np.zeros((len(series), int(lengths.max()), features.pop()), dtype=np.float32)
+    shape = len(series), int(lengths.max()), features.pop()
+    refuse_padding(shape, file)
+    x = np.zeros(shape, dtype=np.float32)
     for index, one in enumerate(series):
         with np.errstate(over="ignore"):  # too large for single precision becomes infinite, and is refused below
             x[index, : len(one)] = one
@@ -57,6 +60,12 @@ def stacked(
         raise DataError(f"{file}: x[{sample}, {time}, {feature}] is {hint}: {remedy}.")
     equal = bool((lengths == lengths[0]).all())
     return Sequences(x=x, lengths=None if equal else lengths, labels=None if labels is None else tuple(labels))
+
+
+def refuse_padding(shape: tuple[int, int, int], file: str) -> None:
+    """Nothing, if all series take an allowed amount of memory when each is as long as the longest."""
+    longest = f"{file}, with each of its {shape[0]} series as long as the longest ({shape[1]} instants), takes"
+    refuse_beyond(np.dtype(np.float32).itemsize * math.prod(shape), longest)
 
 
 def classes(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
@@ -104,7 +113,7 @@ def numbers(cells: Sequence[object], *, file: str, where: str) -> NDArray[np.flo
         return np.array([number(cell, file=file, where=where) for cell in cells], dtype=np.float64)
 
 
-def _unpadded(one: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unpad(one: NDArray[np.float64]) -> NDArray[np.float64]:
     known = np.flatnonzero(~np.isnan(one).all(axis=1))
     return one[: known[-1] + 1] if len(known) else one[:0]
 

@@ -1,4 +1,8 @@
-"""What all data sets share: a setting names its sources, and divides their content into splits."""
+"""What all data sets share: a setting names its sources, and divides their content into splits.
+
+A source is a file with its checksum, where it may lie, and who offers it (``data.files``); none is needed for data that
+are made or come with a package.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from noisyrnn.data.drawing import Indices, fingerprint
 from noisyrnn.data.files import File, Source
-from noisyrnn.data.sequences import Sequences
+from noisyrnn.data.sampling import Indices, fingerprint
+from noisyrnn.data.sequences import Sequences, refuse_padding
 from noisyrnn.data.split import Drawing, Provenance, Split, Splits
 from noisyrnn.setting import Setting
 
@@ -29,7 +33,7 @@ class DataSetting(Setting, ABC):
         """Training, validation and test data, from the verified files of :meth:`sources`."""
 
 
-def divided(
+def divide(
     data: NDArray[Any],
     y: NDArray[np.int64],
     indices: tuple[Indices, Indices, Indices],
@@ -67,15 +71,16 @@ def divided(
     )
 
 
-def joined(parts: Sequence[Sequences]) -> Sequences:
+def join(parts: Sequence[Sequences]) -> Sequences:
     """All series one after the other; shorter parts are filled with zeros, and lengths tell.
 
     >>> short = Sequences(x=np.ones((1, 1, 1), np.float32), lengths=None, labels=("a",))
     >>> long = Sequences(x=np.ones((1, 2, 1), np.float32), lengths=None, labels=("b",))
-    >>> joined([short, long]).lengths.tolist()
+    >>> join([short, long]).lengths.tolist()
     [1, 2]
     """
     time = max(part.x.shape[1] for part in parts)
+    refuse_padding((sum(map(len, parts)), time, parts[0].x.shape[2]), "The set")
     lengths = np.concatenate(
         [np.full(len(part), part.x.shape[1]) if part.lengths is None else part.lengths for part in parts]
     )

@@ -1,4 +1,4 @@
-"""What a loader returns: x (batch, time, feature) and y for training, validation and test, and where from."""
+"""What ``noisyrnn.data.load`` returns: x (batch, time, feature) and y of each part, and where from."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Split:
 
 @dataclass(frozen=True, kw_only=True)
 class Splits:
-    """Training, validation and test data of one task; a validation split that a convention lacks is empty."""
+    """Training, validation and test data of one task; where samples are divided without validation, that is empty."""
 
     train: Split
     validation: Split

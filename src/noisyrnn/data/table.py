@@ -10,13 +10,14 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from noisyrnn.data.drawing import stratified
+from noisyrnn.data.archives import read_uncompressed
 from noisyrnn.data.errors import DataError
-from noisyrnn.data.files import File, Source, uncompressed
+from noisyrnn.data.files import File, Source
+from noisyrnn.data.formats import contents
 from noisyrnn.data.grid import Columns
-from noisyrnn.data.reading import contents
+from noisyrnn.data.sampling import stratified
 from noisyrnn.data.sequences import Sequences, classes
-from noisyrnn.data.setting import DataSetting, divided, joined
+from noisyrnn.data.setting import DataSetting, divide, join
 from noisyrnn.data.split import Provenance, Splits
 
 Fraction = Annotated[float, Field(ge=0, lt=1)]
@@ -26,9 +27,8 @@ class Table(DataSetting):
     """A file of one's own, divided class by class for training, validation and test, or with a test file.
 
     ``label`` names the column of the classes, or counts it from 0; left out, it is a column called label,
-    class, target or y, or without a header the first. ``case`` and ``time`` describe a table with an instant
-    a row.
-    ``padded`` says that NaN at the end of a series is its end.
+    class, target or y, or without a header the first. ``case`` and ``time`` describe a table with one
+    instant per row. ``padded`` says that NaN at the end of a series is its end.
 
     >>> Table(path="own.csv", label="state").model_dump_json(include={"kind", "label"})
     '{"kind":"table","label":"state"}'
@@ -57,7 +57,7 @@ class Table(DataSetting):
         for path in (self.path, self.test_path):
             if path is None:
                 continue
-            content = uncompressed(path)
+            content = read_uncompressed(path)
             part = contents(content, path.name.removesuffix(".gz"), columns)
             if part.labels is None:
                 raise DataError(f"{path.name} has no labels: training and testing need them.")
@@ -66,7 +66,7 @@ class Table(DataSetting):
             digest = hashlib.sha256(content).hexdigest()
             parts.append(part)
             records.append(Provenance(file=path.name, sha256=digest, source="own file", verified=False))
-        whole = joined(parts)
+        whole = join(parts)
         names, y = classes(whole.labels or ())
         first = len(parts[0])
         aside = (round(self.validation * first), 0 if self.test_path else round(self.test * first))
@@ -74,7 +74,7 @@ class Table(DataSetting):
             raise DataError(f"{self.path.name} holds {first} series, too few to set {sum(aside)} of them aside.")
         train, validation, test = stratified(y[:first], (first - sum(aside), *aside), self.split_seed)
         given = np.arange(first, len(y), dtype=np.int64)
-        return divided(
+        return divide(
             whole.x,
             y,
             (train, validation, given if self.test_path else test),

@@ -1,4 +1,4 @@
-"""The ``.ts`` format of aeon and sktime: ``@`` header lines, ``@data``, then one sample a line.
+"""The ``.ts`` format of aeon and sktime: ``@`` header lines, ``@data``, then one sample per line.
 
 Channels are separated by ``:``, values by ``,``; the class comes last. Lengths may differ; ``?`` is missing.
 """
@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisyrnn.data.errors import DataError
-from noisyrnn.data.sequences import Sequences, numbers, stacked
+from noisyrnn.data.limit import Room
+from noisyrnn.data.lines import lines
+from noisyrnn.data.sequences import Sequences, numbers, stack
 
 
 def read(text: str, *, file: str, padded: bool = False) -> Sequences:
@@ -21,8 +23,8 @@ def read(text: str, *, file: str, padded: bool = False) -> Sequences:
     header: dict[str, str] = {}
     series: list[NDArray[np.float64]] = []
     labels: list[str] = []
-    inside = False
-    for line_number, raw in enumerate(text.splitlines(), start=1):
+    inside, room = False, Room(file)
+    for line_number, raw in lines(text):
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
@@ -35,13 +37,14 @@ def read(text: str, *, file: str, padded: bool = False) -> Sequences:
             if inside:
                 _refuse(header, file)
             continue
+        room.line(line.count(",") + line.count(":") + 1, line_number)
         channels = line.split(":")
         if header.get("classlabel", "").startswith("true"):
             labels.append(channels.pop().strip())
         series.append(_channels(channels, file, line_number))
     if not inside:
         raise DataError(f"{file} has no @data line: it is truncated or not a .ts file.")
-    return stacked(series, labels or None, file=file, padded=padded)
+    return stack(series, labels or None, file=file, padded=padded)
 
 
 def _refuse(header: dict[str, str], file: str) -> None:

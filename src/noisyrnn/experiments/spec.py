@@ -7,21 +7,24 @@ run share its directory, its training and its weights.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field, model_validator
 
+from noisyrnn.about import About
+from noisyrnn.attack import Union
 from noisyrnn.data import DataSet
 from noisyrnn.evaluate import Measure, name_of
-from noisyrnn.models import Model, Preset
-from noisyrnn.setting import Setting
+from noisyrnn.models import Model, Noisy, Preset
+from noisyrnn.rows import PAPER, Description
+from noisyrnn.setting import Setting, canonical, own_settings
 from noisyrnn.train import Train
 
-PAPER = "paper"
-"""Protocol of an experiment as the paper describes it; anything else says how it differs."""
+MOST_SEEDS = 10_000
+MOST_RUNS = 100_000
+"""Of one experiment: years of work, and still counted in no time."""
 
 
 class Part(StrEnum):
@@ -41,7 +44,7 @@ class Measurement(Setting):
 
     measure: Measure
     part: Part = Part.TEST
-    samples: int | None = Field(default=None, ge=1)
+    samples: int | None = Field(default=None, ge=1, le=2**31)
 
     @property
     def name(self) -> str:
@@ -51,16 +54,35 @@ class Measurement(Setting):
     def level(self) -> float:
         return self.measure.level
 
+    @property
+    def digest(self) -> str:
+        """Twelve hexadecimal digits that tell measurements apart which differ in more than name and level."""
+        return hashlib.sha256(canonical(self).encode()).hexdigest()[:12]
+
+    @property
+    def budget(self) -> dict[str, Any]:
+        """What an attack may spend, and whatever else was chosen besides the level."""
+        chosen = _besides_level(self.measure)
+        if isinstance(self.measure, Union):
+            chosen["attacks"] = [{"kind": one.kind, **_besides_level(one)} for one in self.measure.attacks]
+        return chosen
+
     def __str__(self) -> str:
         return self.name if self.name == "clean" else f"{self.name}:{self.level:g}"
 
 
 class Recipe(Setting):
-    """A model and how it is trained, and where these numbers come from: one line of a table."""
+    """A model and how it is trained, and where these numbers come from: one line of a table.
+
+    ``variant`` says in words what sets it apart from the ordinary recipe of its model; ``strengths`` are those of its
+    noise (multiplicative, additive) that it is known by, where they are not the ones in its setting.
+    """
 
     model: Model
     train: Train
     source: str = ""
+    variant: str = ""
+    strengths: tuple[float, float] | None = None
 
     @classmethod
     def of(cls, preset: Preset) -> Recipe:
@@ -74,6 +96,22 @@ class Recipe(Setting):
         train = Train(**{name: getattr(preset, name) for name in names})
         return cls(model=preset.model, train=train, source=preset.source)
 
+    @property
+    def description(self) -> Description:
+        """What names in tables are made from."""
+        model = self.model
+        kind = getattr(model, "recurrence", model.kind)
+        if not isinstance(model, Noisy):
+            return Description(kind=str(kind), variant=self.variant)
+        multiplicative, additive = self.strengths or (model.multiplicative, model.additive)
+        return Description(
+            kind=model.kind,
+            multiplicative=multiplicative,
+            additive=additive,
+            convention=model.convention.value,
+            variant=self.variant,
+        )
+
 
 class Run(Setting):
     """One training: data, model, training and seed."""
@@ -81,22 +119,22 @@ class Run(Setting):
     data: DataSet
     model: Model
     train: Train
-    seed: int = Field(ge=0)
+    seed: int = Field(ge=0, lt=2**63)
 
     @property
     def key(self) -> str:
-        """First sixteen hexadecimal digits of the sha256 of the canonical JSON: the name of the run's directory."""
+        """First sixteen hexadecimal digits of the sha256 of the canonical JSON: the run's identity."""
         return hashlib.sha256(canonical(self).encode()).hexdigest()[:16]
 
 
-class Experiment(Setting):
-    """A table or a figure: every recipe trained with every seed, and every run measured in every way.
+class Experiment(About):
+    """A table or figure: every recipe trained with every seed, every run measured in every way; and what to say of it.
 
     >>> from noisyrnn.data import Digits
     >>> from noisyrnn.evaluate import Clean
     >>> from noisyrnn.models import Lipschitz
     >>> plain = Recipe(model=Lipschitz(hidden=8), train=Train(epochs=2))
-    >>> demo = Experiment(name="demo", claim="", data=Digits(), recipes={"lipschitz": plain}, seeds=2,
+    >>> demo = Experiment(name="demo", data=Digits(), recipes={"lipschitz": plain}, seeds=2,
     ...     measurements=(Measurement(measure=Clean()),))
     >>> [(label, run.seed) for label, run in demo.runs()]
     [('lipschitz', 0), ('lipschitz', 1)]
@@ -104,13 +142,21 @@ class Experiment(Setting):
     True
     """
 
-    name: str
-    claim: str
     data: DataSet
     recipes: dict[str, Recipe]
     measurements: tuple[Measurement, ...]
-    seeds: int = Field(default=10, ge=1)
+    seeds: int = Field(default=10, ge=1, le=MOST_SEEDS)
     protocol: str = PAPER
+    overrides: dict[str, Any] = Field(default={})
+    """What a reduced form (``experiments.reduction``: fewer epochs or seeds) changes of the protocol, for rows."""
+
+    @model_validator(mode="after")
+    def _measures_something(self) -> Experiment:
+        if not self.measurements or not self.recipes:
+            raise ValueError(f"{self.name} measures nothing; give it at least one recipe and one measurement")
+        if len(self.recipes) * self.seeds > MOST_RUNS:
+            raise ValueError(f"{self.name} has more than {MOST_RUNS} runs; give it fewer recipes or seeds")
+        return self
 
     def runs(self) -> Iterator[tuple[str, Run]]:
         """Labels and runs, seed by seed, so that the first seed of every model comes first."""
@@ -118,41 +164,27 @@ class Experiment(Setting):
             for label, recipe in self.recipes.items():
                 yield label, Run(data=self.data, model=recipe.model, train=recipe.train, seed=seed)
 
+    def about(self) -> About:
+        """What a report has to know of it, without what is needed to run it."""
+        told = {name: getattr(self, name) for name in About.model_fields if name != "models"}
+        return About(**told, models={label: recipe.description for label, recipe in self.recipes.items()})
 
-def canonical(value: BaseModel) -> str:
-    """JSON with sorted keys and no spaces: equal values have equal text.
 
-    >>> from noisyrnn.evaluate import Clean
-    >>> canonical(Clean())
-    '{"kind":"clean"}'
+def _besides_level(measure: Measure) -> dict[str, Any]:
+    level = ("kind", "radius", "sigma", "probability")
+    return {name: value for name, value in own_settings(measure).items() if name not in level}
+
+
+_TASKS = {"ecg5000": "ecg", "mnist": "ordered-mnist"}
+
+
+def task_of(data: DataSet) -> str:
+    """What rows and directories call a data set.
+
+    >>> from noisyrnn.data import ECG5000, UCR
+    >>> task_of(ECG5000()), task_of(UCR(name="GunPoint"))
+    ('ecg', 'ucr-gunpoint')
     """
-    return json.dumps(value.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
-
-
-def data_name(data: DataSet, part: Part = Part.TEST) -> str:
-    """The kind of a data set, and where it differs from its defaults.
-
-    >>> from noisyrnn.data import ECG5000
-    >>> data_name(ECG5000(split_seed=3), Part.VALIDATION)
-    'ecg5000 split_seed=3 validation'
-    """
-    own = data.model_dump(mode="json", exclude_defaults=True)
-    said = [f"{name}={value}" for name, value in sorted(own.items()) if name != "kind"]
-    return " ".join([data.kind, *said, *([part.value] if part is not Part.TEST else [])])
-
-
-def sentence(error: ValidationError) -> str:
-    """The first complaint of pydantic in one line: where, what, and the value.
-
-    >>> try:
-    ...     Train(lr=-1)
-    ... except ValidationError as error:
-    ...     sentence(error)
-    'lr: input should be greater than 0, got -1.'
-    """
-    first: Any = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    message = first["msg"].removeprefix("Value error, ").rstrip(".")
-    if not where:
-        return f"{message}."
-    return f"{where}: {message[0].lower()}{message[1:]}, got {first['input']!r}."
+    if data.kind == "ucr":
+        return f"ucr-{data.name.lower()}"
+    return _TASKS.get(data.kind, data.kind)

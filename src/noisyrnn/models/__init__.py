@@ -1,25 +1,26 @@
 """The literature: each model from its own paper, its setting beside it, and the prescribed hyper-parameters."""
 
-from noisyrnn.models.classic import Classic, ClassicRNN, Recurrence
-from noisyrnn.models.cornn import CoRNN, Coupled, Damping
-from noisyrnn.models.exprnn import Exponential, ExpRNN
+from noisyrnn.models.classic import ClassicRNN, ClassicRNNSetting, Recurrence
+from noisyrnn.models.cornn import CoRNN, CoRNNSetting, Damping
+from noisyrnn.models.exprnn import ExpRNN, ExpRNNSetting
 from noisyrnn.models.matrices import Parametrisation, RotationStart
 from noisyrnn.models.presets import PRESETS, Model, Optimiser, Preset, preset
-from noisyrnn.models.skew import Convention, Initialisation, matched_strengths
+from noisyrnn.models.skew import Initialisation, matched_strengths
 from noisyrnn.models.tanh import Antisymmetric, AntisymmetricRNN, Lipschitz, LipschitzRNN, Noisy, NoisyRNN
+from noisyrnn.sde import Convention
 
 __all__ = [
     "PRESETS",
     "Antisymmetric",
     "AntisymmetricRNN",
-    "Classic",
     "ClassicRNN",
+    "ClassicRNNSetting",
     "CoRNN",
+    "CoRNNSetting",
     "Convention",
-    "Coupled",
     "Damping",
     "ExpRNN",
-    "Exponential",
+    "ExpRNNSetting",
     "Initialisation",
     "Lipschitz",
     "LipschitzRNN",

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from noisyrnn.models.choice import refuse_other
 from noisyrnn.models.model import ModelSetting
 from noisyrnn.rnn.lengths import checked_lengths
 
@@ -22,6 +23,19 @@ class Recurrence(StrEnum):
 
 
 _TORCH = {Recurrence.RNN: nn.RNN, Recurrence.LSTM: nn.LSTM, Recurrence.GRU: nn.GRU}
+
+
+class ClassicRNNSetting(ModelSetting):
+    """torch's RNN, LSTM or GRU: setting of :class:`ClassicRNN`."""
+
+    kind: Literal["classic"] = "classic"
+    recurrence: Recurrence = Recurrence.LSTM
+
+    def layer(self, inputs: int) -> ClassicRNN:
+        return ClassicRNN(inputs, self.hidden, **self.options())
+
+
+_DEFAULT = ClassicRNNSetting()
 
 
 class ClassicRNN(nn.Module):
@@ -38,14 +52,15 @@ class ClassicRNN(nn.Module):
         hidden_size: int,
         num_layers: int = 1,
         *,
-        recurrence: Recurrence = Recurrence.LSTM,
+        recurrence: Recurrence = _DEFAULT.recurrence,
         batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
+        dropout: float = _DEFAULT.dropout,
+        bidirectional: bool = _DEFAULT.bidirectional,
         device: Any = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
+        refuse_other("recurrence", recurrence, Recurrence)
         self.batch_first = batch_first
         self.directions = 2 if bidirectional else 1
         self.output_size = self.directions * hidden_size
@@ -88,13 +103,3 @@ class ClassicRNN(nn.Module):
         """Last valid states of the top layer, (batch, directions x units)."""
         h = h_n[0] if isinstance(h_n, tuple) else h_n
         return torch.cat(tuple(h[-self.directions :]), dim=-1)
-
-
-class Classic(ModelSetting):
-    """torch's RNN, LSTM or GRU: setting of :class:`ClassicRNN`."""
-
-    kind: Literal["classic"] = "classic"
-    recurrence: Recurrence = Recurrence.LSTM
-
-    def layer(self, inputs: int) -> ClassicRNN:
-        return ClassicRNN(inputs, self.hidden, **self.options())

@@ -8,16 +8,17 @@ y <- y + dt z                                                                   
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, Unpack
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from noisyrnn.models.choice import refuse_other
 from noisyrnn.models.model import ModelSetting
 from noisyrnn.rnn import native
-from noisyrnn.rnn.cell import Cell, Sequenced, States
-from noisyrnn.rnn.scan import scan_built
-from noisyrnn.rnn.stack import Stack, StackedLayer
+from noisyrnn.rnn.cell import Call, Cell, FastPath, Sequenced, States
+from noisyrnn.rnn.reference import scan_built
+from noisyrnn.rnn.stack import StackedLayer
 from noisyrnn.sde.steps import ConstantStep
 
 
@@ -38,7 +39,8 @@ class CoRNNCell(Cell):
         super().__init__(inputs, units)
         if min(gamma, epsilon) < 0:
             raise ValueError(f"Frequency and damping must be at least 0, got gamma={gamma}, epsilon={epsilon}.")
-        self.length = ConstantStep(dt)
+        refuse_other("damping", damping, Damping)
+        self.step_size = ConstantStep(dt)
         self.gamma, self.epsilon, self.damping = gamma, epsilon, damping
         # One map of (x, z, y) together, as released: its width sets the scale of all initial weights.
         self.joint = nn.Linear(inputs + 2 * units, units)
@@ -50,11 +52,14 @@ class CoRNNCell(Cell):
     def encode(self, x: Tensor) -> Tensor:
         return self.built(noisy=False).encode(x)
 
-    def step(self, states: States, u: Tensor, dt: Tensor | None, xi: Tensor | None, chance: Tensor | None) -> States:
-        return self.built(noisy=False).step(states, u, dt, xi, chance)
+    def step(self, states: States, u: Tensor, dt: Tensor | None, xi: Tensor | None, uniforms: Tensor | None) -> States:
+        return self.built(noisy=False).step(states, u, dt, xi, uniforms)
+
+    def extra_repr(self) -> str:
+        return f"gamma={self.gamma}, epsilon={self.epsilon}, damping={self.damping}"
 
 
-class _BuiltCoRNNCell(Cell):
+class _BuiltCoRNNCell(Cell, FastPath):
     """The cell with its joint matrix taken apart; without V it takes drives instead of inputs."""
 
     arity = 2
@@ -68,41 +73,33 @@ class _BuiltCoRNNCell(Cell):
     def encode(self, x: Tensor) -> Tensor:
         return x if self.V is None else nn.functional.linear(x, self.V, self.b)
 
-    def step(self, states: States, u: Tensor, dt: Tensor | None, xi: Tensor | None, chance: Tensor | None) -> States:
+    def step(self, states: States, u: Tensor, dt: Tensor | None, xi: Tensor | None, uniforms: Tensor | None) -> States:
         y, z = states
-        length = self.cell.length.dt if dt is None else dt
+        size = self.cell.step_size.dt if dt is None else dt
         force = torch.tanh(u + z @ self.Wz.mT + y @ self.Wy.mT) - self.cell.gamma * y
         if self.cell.damping is Damping.EXPLICIT:
-            z = z + length * (force - self.cell.epsilon * z)
+            z = z + size * (force - self.cell.epsilon * z)
         else:
-            z = (z + length * force) / (1 + length * self.cell.epsilon)
-        return y + length * z, z
+            z = (z + size * force) / (1 + size * self.cell.epsilon)
+        return y + size * z, z
 
-    def by_kernel(
-        self,
-        x: Tensor,
-        states: States,
-        *,
-        dt: Tensor | None,
-        lengths: Tensor | None,
-        outputs: bool,
-        chunk: int | None,
-    ) -> Sequenced | None:
-        if dt is not None:
-            return None
+    def fast_path(self, dt: Tensor | None) -> FastPath | None:
+        return self if dt is None else None
+
+    def by_kernel(self, x: Tensor, states: States, call: Call) -> Sequenced:
         y_0, z_0 = states
 
         def reference(
             sequence: Tensor, y: Tensor, z: Tensor, Wy: Tensor, Wz: Tensor, V: Tensor | None, b: Tensor | None
         ) -> tuple[Tensor, Tensor]:
             whole = _Whole(self.cell, Wy, Wz, V, b)
-            found, _ = scan_built(whole, sequence, (y, z), lengths=lengths)
+            found, _ = scan_built(whole, sequence, (y, z), lengths=call.lengths)
             return found[..., : self.units], found[..., self.units :]
 
         scanned = native.cornn_scan(
-            x, y_0, z_0, self.Wy, self.Wz, self.V, self.b, dt=self.cell.length.dt, gamma=self.cell.gamma,
-            eps=self.cell.epsilon, implicit=self.cell.damping is Damping.IMPLICIT, lengths=lengths, chunk=chunk,
-            states=outputs, reference=reference,
+            x, y_0, z_0, self.Wy, self.Wz, self.V, self.b, dt=self.cell.step_size.dt, gamma=self.cell.gamma,
+            eps=self.cell.epsilon, implicit=self.cell.damping is Damping.IMPLICIT, lengths=call.lengths,
+            chunk=call.chunk, states=call.outputs, reference=reference,
         )  # fmt: skip
         return scanned.y, (scanned.last_y, scanned.last_z)
 
@@ -114,9 +111,38 @@ class _Whole(_BuiltCoRNNCell):
         return torch.cat(states, dim=-1)
 
 
+class CoRNNSetting(ModelSetting):
+    """Coupled oscillators, y'' = tanh(W y + Wz y' + V x + b) - gamma y - epsilon y': setting of :class:`CoRNN`."""
+
+    kind: Literal["cornn"] = "cornn"
+    dt: float = 0.053
+    gamma: float = 1.7
+    epsilon: float = 4.0
+    damping: Damping = Damping.EXPLICIT
+
+    def layer(self, inputs: int) -> CoRNN:
+        return CoRNN(inputs, self.hidden, **self.options())
+
+
+_DEFAULT = CoRNNSetting()
+
+
 class CoRNN(StackedLayer):
     """y'' = tanh(W y + Wz y' + V x + b) - gamma y - epsilon y'; h_n is (y, z). Defaults: ordered MNIST, n = 128.
 
+    Parameters
+    ----------
+    input_size, hidden_size, num_layers, batch_first, dropout, bidirectional, device, dtype
+        As in ``torch.nn.RNN``.
+    dt
+        Step size.
+    gamma, epsilon
+        Frequency and damping of the oscillators.
+    damping
+        Whether the damping acts on the old velocity (explicit, as released) or on the new one.
+
+    Examples
+    --------
     >>> output, (y, z) = CoRNN(1, 8)(torch.randn(5, 2, 1))
     >>> output.shape, z.shape
     (torch.Size([5, 2, 8]), torch.Size([1, 2, 8]))
@@ -128,26 +154,20 @@ class CoRNN(StackedLayer):
         hidden_size: int,
         num_layers: int = 1,
         *,
-        dt: float = 0.053,
-        gamma: float = 1.7,
-        epsilon: float = 4.0,
-        damping: Damping = Damping.EXPLICIT,
-        **stack: Unpack[Stack],
+        dt: float = _DEFAULT.dt,
+        gamma: float = _DEFAULT.gamma,
+        epsilon: float = _DEFAULT.epsilon,
+        damping: Damping = _DEFAULT.damping,
+        batch_first: bool = False,
+        dropout: float = _DEFAULT.dropout,
+        bidirectional: bool = _DEFAULT.bidirectional,
+        device: Any = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         def cell(inputs: int) -> CoRNNCell:
             return CoRNNCell(inputs, hidden_size, dt=dt, gamma=gamma, epsilon=epsilon, damping=damping)
 
-        super().__init__(cell, input_size, hidden_size, num_layers, **stack)
-
-
-class Coupled(ModelSetting):
-    """Coupled oscillators, y'' = tanh(W y + Wz y' + V x + b) - gamma y - epsilon y': setting of :class:`CoRNN`."""
-
-    kind: Literal["cornn"] = "cornn"
-    dt: float = 0.053
-    gamma: float = 1.7
-    epsilon: float = 4.0
-    damping: Damping = Damping.EXPLICIT
-
-    def layer(self, inputs: int) -> CoRNN:
-        return CoRNN(inputs, self.hidden, **self.options())
+        super().__init__(
+            cell, input_size, hidden_size, num_layers, batch_first=batch_first, dropout=dropout,
+            bidirectional=bidirectional, device=device, dtype=dtype,
+        )  # fmt: skip

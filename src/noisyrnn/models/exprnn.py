@@ -10,17 +10,17 @@ which is Q transposed here.
 from __future__ import annotations
 
 import math
-from typing import Literal, Unpack
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from noisyrnn.models.matrices import Orthogonal, Parametrisation, RotationStart
-from noisyrnn.models.model import ModelSetting
+from noisyrnn.models.model import Count, ModelSetting
 from noisyrnn.rnn import native
-from noisyrnn.rnn.cell import Cell, Sequenced, States
-from noisyrnn.rnn.scan import scan_built
-from noisyrnn.rnn.stack import Stack, StackedLayer
+from noisyrnn.rnn.cell import Call, Cell, FastPath, Sequenced, States
+from noisyrnn.rnn.reference import scan_built
+from noisyrnn.rnn.stack import StackedLayer
 
 
 def modrelu(v: Tensor, b: Tensor) -> Tensor:
@@ -56,11 +56,11 @@ class ExpRNNCell(Cell):
     def encode(self, x: Tensor) -> Tensor:
         return nn.functional.linear(x, self.U)
 
-    def step(self, states: States, u: Tensor, dt: Tensor | None, xi: Tensor | None, chance: Tensor | None) -> States:
-        return self.built(noisy=False).step(states, u, dt, xi, chance)
+    def step(self, states: States, u: Tensor, dt: Tensor | None, xi: Tensor | None, uniforms: Tensor | None) -> States:
+        return self.built(noisy=False).step(states, u, dt, xi, uniforms)
 
 
-class _BuiltExpRNNCell(Cell):
+class _BuiltExpRNNCell(Cell, FastPath):
     """The cell with Q built; without U it takes drives instead of inputs."""
 
     def __init__(self, inputs: int, Q: Tensor, b: Tensor, U: Tensor | None) -> None:
@@ -72,34 +72,58 @@ class _BuiltExpRNNCell(Cell):
         U = self.tensors[2]
         return x if U is None else nn.functional.linear(x, U)
 
-    def step(self, states: States, u: Tensor, dt: Tensor | None, xi: Tensor | None, chance: Tensor | None) -> States:
+    def step(self, states: States, u: Tensor, dt: Tensor | None, xi: Tensor | None, uniforms: Tensor | None) -> States:
         Q, b, _ = self.tensors
         return (modrelu(states[0] @ Q.mT + u, b),)
 
-    def by_kernel(
-        self,
-        x: Tensor,
-        states: States,
-        *,
-        dt: Tensor | None,
-        lengths: Tensor | None,
-        outputs: bool,
-        chunk: int | None,
-    ) -> Sequenced:
+    def fast_path(self, dt: Tensor | None) -> FastPath:
+        return self
+
+    def by_kernel(self, x: Tensor, states: States, call: Call) -> Sequenced:
         def reference(sequence: Tensor, h: Tensor, Q: Tensor, b: Tensor, U: Tensor | None) -> Tensor:
             cell = _BuiltExpRNNCell(self.inputs, Q, b, U)
-            return scan_built(cell, sequence, (h,), lengths=lengths)[0]
+            return scan_built(cell, sequence, (h,), lengths=call.lengths)[0]
 
         Q, b, U = self.tensors
         scanned = native.exprnn_scan(
-            x, states[0], Q, b, U, lengths=lengths, chunk=chunk, states=outputs, reference=reference
+            x, states[0], Q, b, U, lengths=call.lengths, chunk=call.chunk, states=call.outputs, reference=reference
         )
         return scanned.states, (scanned.last,)
+
+
+class ExpRNNSetting(ModelSetting):
+    """Orthogonal recurrence, h <- modrelu(Q h + U x): setting of :class:`ExpRNN`."""
+
+    kind: Literal["exprnn"] = "exprnn"
+    parametrisation: Parametrisation = Parametrisation.DYNAMIC
+    rebase: Count | None = 100
+    polish: Count = 100
+    start: RotationStart = RotationStart.CAYLEY
+
+    def layer(self, inputs: int) -> ExpRNN:
+        return ExpRNN(inputs, self.hidden, **self.options())
+
+
+_DEFAULT = ExpRNNSetting()
 
 
 class ExpRNN(StackedLayer):
     """h <- modrelu(Q h + U x), Q orthogonal. Default: the released script's, dynamic trivialisation with K = 100.
 
+    Parameters
+    ----------
+    input_size, hidden_size, num_layers, batch_first, dropout, bidirectional, device, dtype
+        As in ``torch.nn.RNN``.
+    parametrisation
+        How Q is made from free parameters.
+    rebase, polish
+        Training sequences between moves of the base of a dynamic trivialisation (None: never), and moves between
+        those that make it exactly orthogonal again.
+    start
+        Law of the initial rotation angles.
+
+    Examples
+    --------
     >>> ExpRNN(1, 8, parametrisation=Parametrisation.CAYLEY)(torch.randn(5, 2, 1))[0].shape
     torch.Size([5, 2, 8])
     """
@@ -110,32 +134,26 @@ class ExpRNN(StackedLayer):
         hidden_size: int,
         num_layers: int = 1,
         *,
-        parametrisation: Parametrisation = Parametrisation.DYNAMIC,
-        rebase: int | None = 100,
-        polish: int = 100,
-        start: RotationStart = RotationStart.CAYLEY,
-        **stack: Unpack[Stack],
+        parametrisation: Parametrisation = _DEFAULT.parametrisation,
+        rebase: int | None = _DEFAULT.rebase,
+        polish: int = _DEFAULT.polish,
+        start: RotationStart = _DEFAULT.start,
+        batch_first: bool = False,
+        dropout: float = _DEFAULT.dropout,
+        bidirectional: bool = _DEFAULT.bidirectional,
+        device: Any = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         def cell(inputs: int) -> ExpRNNCell:
             return ExpRNNCell(
                 inputs, hidden_size, parametrisation=parametrisation, rebase=rebase, polish=polish, start=start
             )
 
-        super().__init__(cell, input_size, hidden_size, num_layers, **stack)
+        super().__init__(
+            cell, input_size, hidden_size, num_layers, batch_first=batch_first, dropout=dropout,
+            bidirectional=bidirectional, device=device, dtype=dtype,
+        )  # fmt: skip
 
     def orthogonal_parameters(self) -> list[nn.Parameter]:
         """The parameters behind the orthogonal matrices, which the paper trains at a tenth of the rate."""
         return [module.A for module in self.modules() if isinstance(module, Orthogonal)]
-
-
-class Exponential(ModelSetting):
-    """Orthogonal recurrence, h <- modrelu(Q h + U x): setting of :class:`ExpRNN`."""
-
-    kind: Literal["exprnn"] = "exprnn"
-    parametrisation: Parametrisation = Parametrisation.DYNAMIC
-    rebase: int | None = 100
-    polish: int = 100
-    start: RotationStart = RotationStart.CAYLEY
-
-    def layer(self, inputs: int) -> ExpRNN:
-        return ExpRNN(inputs, self.hidden, **self.options())

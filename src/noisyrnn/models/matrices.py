@@ -1,4 +1,4 @@
-r"""Structured matrices, built once a sequence from plain parameters.
+r"""Structured matrices, built once per sequence from plain parameters.
 
     skew plus decay   M = (1 - beta)(B + B^T) + beta (B - B^T) - gamma I        Lipschitz RNN, noisy RNN
     skew              M = B - B^T - gamma I                                     antisymmetric RNN (beta = 1)
@@ -16,6 +16,8 @@ from enum import StrEnum
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+
+from noisyrnn.models.choice import refuse_other
 
 Square = Float[Tensor, "n n"]
 
@@ -73,7 +75,7 @@ class Orthogonal(nn.Module):
     ``polish`` rebases the base is made exactly orthogonal again.
 
     >>> Q = Orthogonal(4, Parametrisation.DYNAMIC)()
-    >>> torch.allclose(Q @ Q.mT, torch.eye(4), atol=1e-6)
+    >>> torch.allclose(Q @ Q.mT, torch.eye(4), atol=1e-5)
     True
     """
 
@@ -93,6 +95,8 @@ class Orthogonal(nn.Module):
         for name, number in {"rebase": rebase, "polish": polish}.items():
             if number is not None and number < 1:
                 raise ValueError(f"{name} must be at least 1, got {number}.")
+        refuse_other("parametrisation", parametrisation, Parametrisation)
+        refuse_other("start", start, RotationStart)
         self.parametrisation = parametrisation
         self.rebase = rebase
         self.polish = polish
@@ -111,6 +115,9 @@ class Orthogonal(nn.Module):
         if self.training and torch.is_grad_enabled():
             self._count()
         return self.base @ torch.matrix_exp(upper_skew(self.A))
+
+    def extra_repr(self) -> str:
+        return f"units={len(self.A)}, parametrisation={self.parametrisation}"
 
     @torch.no_grad()
     def _count(self) -> None:

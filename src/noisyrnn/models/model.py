@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
 from torch import nn
 
 from noisyrnn.rnn.network import Classifier
 from noisyrnn.setting import Setting
+
+Size = Annotated[int, Field(ge=1, le=2**14)]
+"""Units of a layer: the largest takes a gigabyte for each of its matrices."""
+Layers = Annotated[int, Field(ge=1, le=64)]
+Substeps = Annotated[int, Field(ge=1, le=1000)]
+Count = Annotated[int, Field(ge=1, le=2**31)]
 
 
 class ModelSetting(Setting, ABC):
     """A model as a value: how many units and layers, and what its own paper lets one choose."""
 
     kind: str
-    hidden: int = 128
-    num_layers: int = 1
+    hidden: Size = 128
+    num_layers: Layers = 1
     dropout: float = 0.0
     bidirectional: bool = False
 

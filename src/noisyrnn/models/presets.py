@@ -10,13 +10,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from noisyrnn.models.classic import Classic
-from noisyrnn.models.cornn import Coupled
-from noisyrnn.models.exprnn import Exponential
+from noisyrnn.models.classic import ClassicRNNSetting
+from noisyrnn.models.cornn import CoRNNSetting
+from noisyrnn.models.exprnn import ExpRNNSetting
 from noisyrnn.models.tanh import Antisymmetric, Lipschitz, Noisy
 from noisyrnn.setting import Setting
 
-Model = Annotated[Noisy | Lipschitz | Antisymmetric | Coupled | Exponential | Classic, Field(discriminator="kind")]
+Model = Annotated[
+    Noisy | Lipschitz | Antisymmetric | CoRNNSetting | ExpRNNSetting | ClassicRNNSetting, Field(discriminator="kind")
+]
 """Any model's setting; its ``kind`` says which, in JSON too."""
 
 
@@ -28,7 +30,7 @@ class Optimiser(StrEnum):
 
 
 class Preset(Setting):
-    """A model and how it was trained.
+    """A model and how it was trained, in the words of the training's setting (``noisyrnn.train.Train``).
 
     >>> preset("ordered-mnist", "lipschitz").lr
     0.003
@@ -60,7 +62,7 @@ def _antisymmetric(gamma: float, source: str, dt: float = 0.01) -> Preset:
 
 
 _EXPONENTIAL = Preset(
-    model=Exponential(), optimiser=Optimiser.RMSPROP, lr=7e-4, lr_orthogonal=7e-5, decay={}, source=_EXPRNN
+    model=ExpRNNSetting(), optimiser=Optimiser.RMSPROP, lr=7e-4, lr_orthogonal=7e-5, decay={}, source=_EXPRNN
 )
 
 _MNIST_SHARED = {
@@ -76,22 +78,22 @@ _MNIST_SHARED = {
 PRESETS: dict[str, dict[str, Preset]] = {
     "ordered-mnist": {
         **_MNIST_SHARED,
-        "cornn": Preset(model=Coupled(dt=0.053, gamma=1.7, epsilon=4.0), lr=3.5e-3, batch=120, source=_CORNN),
+        "cornn": Preset(model=CoRNNSetting(dt=0.053, gamma=1.7, epsilon=4.0), lr=3.5e-3, batch=120, source=_CORNN),
         "cornn-256": Preset(
-            model=Coupled(hidden=256, dt=0.042, gamma=2.7, epsilon=4.7), lr=2.1e-3, batch=120, epochs=120,
+            model=CoRNNSetting(hidden=256, dt=0.042, gamma=2.7, epsilon=4.7), lr=2.1e-3, batch=120, epochs=120,
             decay={100: 0.1}, source="coRNN's released script",
         ),
         "lipschitz": Preset(model=Lipschitz(dt=0.03), lr=3e-3, source="Lipschitz RNN's released commands"),
     },
     "permuted-mnist": {
         **_MNIST_SHARED,
-        "cornn": Preset(model=Coupled(dt=0.083, gamma=0.13, epsilon=4.1), lr=3.7e-3, batch=120, source=_CORNN),
+        "cornn": Preset(model=CoRNNSetting(dt=0.083, gamma=0.13, epsilon=4.1), lr=3.7e-3, batch=120, source=_CORNN),
         "cornn-256": Preset(
-            model=Coupled(hidden=256, dt=0.076, gamma=0.4, epsilon=8.0), lr=5.4e-3, batch=120, epochs=120,
+            model=CoRNNSetting(hidden=256, dt=0.076, gamma=0.4, epsilon=8.0), lr=5.4e-3, batch=120, epochs=120,
             decay={100: 0.1}, source="coRNN's released script",
         ),
         "exprnn-permuted": Preset(
-            model=Exponential(), optimiser=Optimiser.RMSPROP, lr=1e-3, lr_orthogonal=1e-4, decay={},
+            model=ExpRNNSetting(), optimiser=Optimiser.RMSPROP, lr=1e-3, lr_orthogonal=1e-4, decay={},
             drop_last=True, source="exponential RNN's prescribed rates for its 170-unit permuted task",
         ),
         "lipschitz": Preset(model=Lipschitz(dt=0.03), lr=3.5e-3, source="Lipschitz RNN's released commands"),
@@ -101,7 +103,7 @@ PRESETS: dict[str, dict[str, Preset]] = {
             1e-3, "noisy RNN's paper has no ECG row; its step for ECG (0.1), the rest as for MNIST", dt=0.1
         ),
         "cornn": Preset(
-            model=Coupled(dt=0.053, gamma=1.7, epsilon=4.0), lr=3.5e-3,
+            model=CoRNNSetting(dt=0.053, gamma=1.7, epsilon=4.0), lr=3.5e-3,
             source="coRNN's paper has no ECG row; its ordered MNIST row for 128 units",
         ),
         "exprnn": _EXPONENTIAL,

@@ -1,5 +1,7 @@
 r"""The drift and the noise that the tanh family shares: A and W skew plus decay, noise in one of two conventions.
 
+Skew plus decay is (1 - beta)(B + B^T) + beta (B - B^T) - gamma I of a free, learned matrix B (``models.matrices``).
+
 As printed, Ito: h + dt f + sqrt(dt)(sigma_1 + sigma_2 f) xi. As released by the paper's authors, and as the strengths
 in its tables are meant: h + d * (1 - m + m U) * f + s xi with a learned step d in R^n. At the tables' step sizes the
 released noise is about ten times as strong in its additive part: see :func:`matched_strengths`.
@@ -15,20 +17,15 @@ from enum import StrEnum
 import torch
 from torch import Tensor, nn
 
+from noisyrnn.models.choice import refuse_other
 from noisyrnn.models.matrices import skew_plus_decay
-from noisyrnn.rnn.cell import SDECell
-from noisyrnn.sde.activation import Activation
+from noisyrnn.rnn.sde_cell import SDECell
+from noisyrnn.sde.activations import Activation, ActivationName
+from noisyrnn.sde.convention import Convention
 from noisyrnn.sde.diffusion import AdditiveNoise, Diffusion, DriftNoise
 from noisyrnn.sde.drift import Drift, GatedDrift, TanhDrift
 from noisyrnn.sde.schemes import Scheme, SchemeName, released
-from noisyrnn.sde.steps import ConstantStep, LearnedStep, Step
-
-
-class Convention(StrEnum):
-    """What the noise strengths mean: the printed Ito equation, or the authors' released code."""
-
-    ITO = "ito"
-    RELEASED = "released"
+from noisyrnn.sde.steps import ConstantStep, LearnedStep, StepSize
 
 
 class Initialisation(StrEnum):
@@ -65,17 +62,19 @@ class SkewDrift(Drift):
         inputs: int,
         units: int,
         *,
-        beta_a: float,
         beta_w: float,
-        gamma_a: float,
         gamma_w: float,
-        activation: Activation,
+        activation: Activation | ActivationName,
         initialisation: Initialisation,
         init_scale: float,
+        beta_a: float = 1.0,
+        gamma_a: float = 0.0,
         linear: bool = True,
         gated: bool = False,
     ) -> None:
         super().__init__(units)
+        refuse_other("activation", activation, ActivationName, Activation)
+        refuse_other("initialisation", initialisation, Initialisation)
         for name, beta in {"beta": beta_a, "beta_w": beta_w}.items():
             if not 0 <= beta <= 1:
                 raise ValueError(
@@ -85,7 +84,7 @@ class SkewDrift(Drift):
             raise ValueError(f"init_scale must be at least 0, got {init_scale}.")
         self.inputs = inputs
         self.beta_a, self.beta_w, self.gamma_a, self.gamma_w = beta_a, beta_w, gamma_a, gamma_w
-        self.activation = activation
+        self.activation = activation.activation if isinstance(activation, ActivationName) else activation
         spread = _spread(initialisation, init_scale, units)
         self.register_parameter("B", nn.Parameter(spread * torch.randn(units, units)) if linear else None)
         self.C = nn.Parameter(spread * torch.randn(units, units))
@@ -109,19 +108,25 @@ class SkewDrift(Drift):
     def lipschitz(self) -> float:
         return self.built().lipschitz()
 
+    def extra_repr(self) -> str:
+        A = "" if self.B is None else f"beta_a={self.beta_a}, gamma_a={self.gamma_a}, "
+        return f"{A}beta_w={self.beta_w}, gamma_w={self.gamma_w}, activation={self.activation.name}"
+
 
 def noisy_cell(
     drift: Drift,
     *,
-    additive: float,
-    multiplicative: float,
-    convention: Convention,
     dt: float,
+    additive: float = 0.0,
+    multiplicative: float = 0.0,
+    convention: Convention = Convention.ITO,
     learned_step: bool | None = None,
     scheme: Scheme | SchemeName = SchemeName.EULER_MARUYAMA,
     substeps: int = 1,
 ) -> SDECell:
     """Any drift with the paper's noise in one of its two conventions; the step is learned by default as released."""
+    refuse_other("convention", convention, Convention)
+    refuse_other("scheme", scheme, SchemeName, Scheme)
     chosen = scheme.scheme if isinstance(scheme, SchemeName) else scheme
     as_released = convention is Convention.RELEASED
     if as_released and chosen is not SchemeName.EULER_MARUYAMA.scheme:
@@ -129,14 +134,14 @@ def noisy_cell(
             f"The released convention has a scheme of its own, got {chosen.name}; use Convention.ITO with it."
         )
     learned = as_released if learned_step is None else learned_step
-    length: Step = LearnedStep(drift.units, dt, positive=not as_released) if learned else ConstantStep(dt)
+    step_size: StepSize = LearnedStep(drift.units, dt, positive=not as_released) if learned else ConstantStep(dt)
     diffusion: Diffusion | None = None
     if as_released and additive != 0:
         diffusion = AdditiveNoise(additive)
     elif not as_released and (additive != 0 or multiplicative != 0):
         diffusion = DriftNoise(additive, multiplicative)
     return SDECell(
-        drift, diffusion, dt=length, scheme=released(multiplicative) if as_released else chosen, substeps=substeps
+        drift, diffusion, dt=step_size, scheme=released(multiplicative) if as_released else chosen, substeps=substeps
     )
 
 

@@ -27,7 +27,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from noisyrnn.perturb.paper import Multiplicative, Salt, SaltAndPepper, Uniform, White
+from noisyrnn.perturb.noise import Multiplicative, Salt, SaltAndPepper, Uniform, White
 from noisyrnn.perturb.sensor import (
     BaselineWander,
     Bursts,

@@ -46,7 +46,7 @@ class Fault(Setting, ABC):
         >>> White(sigma=0.1).at(0.3)
         White(bounds=None, kind='white', sigma=0.3)
         """
-        return type(self).model_validate({**self.model_dump(), self.strength: level})
+        return type(self)(**{**self.model_dump(), self.strength: level})
 
     def __call__(self, x: Sequence, generator: torch.Generator) -> Sequence:
         """x~, a new tensor with the shape, precision and device of x."""

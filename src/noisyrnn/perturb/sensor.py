@@ -54,7 +54,7 @@ class Bursts(Fault):
     kind: Literal["bursts"] = "bursts"
     sigma: Strength
     rate: Probability = 0.01
-    duration: int = Field(default=10, ge=1)
+    duration: int = Field(default=10, ge=1, le=2**31)
 
     @override
     def _faulty(self, x: Tensor, generator: torch.Generator) -> Tensor:

@@ -1,22 +1,27 @@
-"""Reports: rows in; tables, figures, decided claims and one page out. Reads rows only, and never imports torch."""
+"""Reports: rows in; tables, figures, decided claims and one page out. Reads files only, and never imports torch."""
 
-from noisyrnn.report.claims import Claim, Finding, Verdict, interval
+from noisyrnn.about import About, Chapter, Claim, Printed, Statement
+from noisyrnn.reading import Results, read_results
+from noisyrnn.report.claims import Finding, Verdict, interval
 from noisyrnn.report.files import Documents, report
-from noisyrnn.report.rows import Reading, Row, read
-from noisyrnn.report.statements import CLAIMS
-from noisyrnn.report.story import Story, story
+from noisyrnn.report.story import Story, tell
+from noisyrnn.rows import Reading, Row
 
 __all__ = [
-    "CLAIMS",
+    "About",
+    "Chapter",
     "Claim",
     "Documents",
     "Finding",
+    "Printed",
     "Reading",
+    "Results",
     "Row",
+    "Statement",
     "Story",
     "Verdict",
     "interval",
-    "read",
+    "read_results",
     "report",
-    "story",
+    "tell",
 ]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
-from noisyrnn.report.figures import Curve, Figure, Panel
-from noisyrnn.report.paper import CLEAN
-from noisyrnn.report.rows import protocol
+from noisyrnn.report.figures import Curve, Figure, Panel, description
 from noisyrnn.report.tables import Runs, deviation, mean
+from noisyrnn.rows import CLEAN, Regime
 
-_NOISY = re.compile(r"nrnn mult ([\d.]+) add ([\d.]+)")
 _KINDS = ("only additive noise", "only multiplicative noise", "both, equally strong")
 
 
@@ -18,10 +14,11 @@ def ablation_figures(name: str, title: str, found: Runs) -> tuple[Figure, ...]:
 
     Empty unless each kind of noise (additive alone, multiplicative alone, both) was trained at two strengths or more.
     """
-    grid: dict[str, dict[float, tuple[str, str]]] = {kind: {} for kind in _KINDS}
+    grid: dict[str, dict[float, tuple[str, Regime]]] = {kind: {} for kind in _KINDS}
     for model, regime in found:
-        if noisy := _NOISY.fullmatch(model):
-            multiplicative, additive = float(noisy[1]), float(noisy[2])
+        about = description(found[model, regime])
+        if about.strengths and not about.variant:
+            multiplicative, additive = about.strengths
             fits = (multiplicative == 0, additive == 0, additive == multiplicative)
             for kind, fit in zip(_KINDS, fits, strict=True):
                 if fit:
@@ -45,7 +42,7 @@ def ablation_figures(name: str, title: str, found: Runs) -> tuple[Figure, ...]:
                 Curve(
                     model=kind,
                     name=kind,
-                    protocol=protocol(next(iter(runs.values()))[1], seeds),
+                    protocol=next(iter(runs.values()))[1].label(seeds),
                     style=style,
                     levels=tuple(values),
                     means=tuple(mean(seen) for seen in values.values()),

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import sqrt
 
 from scipy.special import stdtrit
 
+from noisyrnn.about import About, Claim
 from noisyrnn.report import labels
-from noisyrnn.report.paper import TASKS, Column, Task
-from noisyrnn.report.rows import Row, protocol
-from noisyrnn.report.tables import Runs, deviation, mean, runs
+from noisyrnn.report.tables import Runs, deviation, mean, printed_number
+from noisyrnn.rows import Row
 
 CONFIDENCE = 0.95
 
@@ -35,37 +35,11 @@ _SEVERAL = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
-    """``better`` is more accurate than ``worse`` at ``column``, by more than ``margin`` points.
-
-    A negative margin says that it is not much less accurate.
-
-    >>> Claim(task="ecg", source="Table 3", quote="", better="lipschitz", worse="cornn", column=("white", 0.4)).sentence
-    'Lipschitz RNN beats coRNN under white noise σ = 0.4'
-    """
-
-    task: str
-    source: str
-    quote: str
-    better: str
-    worse: str
-    column: Column
-    margin: float = 0.0
-
-    @property
-    def sentence(self) -> str:
-        better, worse, place = labels.model(self.better), labels.model(self.worse), labels.place(self.column)
-        if self.margin < 0:
-            return f"{better} is at most {-self.margin:g} points below {worse} {place}"
-        more = f" by more than {self.margin:g} points" if self.margin else ""
-        return f"{better} beats {worse} {place}{more}"
-
-
-@dataclass(frozen=True, kw_only=True)
 class Finding:
     """A claim, its verdict, and the numbers behind it; low and high bound the mean difference."""
 
     claim: Claim
+    sentence: str
     verdict: Verdict
     seeds: int = 0
     protocol: str = ""
@@ -106,10 +80,14 @@ def verdict(low: float, high: float, margin: float) -> Verdict:
     return Verdict.FAILS if high <= margin else Verdict.UNDECIDED
 
 
-def finding(claim: Claim, found: Runs) -> Finding:
+def finding(claim: Claim, found: Runs, experiments: Sequence[About], names: dict[str, str]) -> Finding:
     """The claim decided in the regime with the most to say: two seeds or more, the paper's, the most pairs, epochs."""
-    task = next((task for task in TASKS if task.name == claim.task), None)
-    paper = _printed_difference(claim, task) if task else None
+    known = Finding(
+        claim=claim,
+        sentence=labels.claim(claim, names),
+        verdict=Verdict.NOT_RUN,
+        paper=_printed_difference(claim, experiments),
+    )
     choices = []
     for model, regime in found:
         if model == claim.better and (claim.worse, regime) in found:
@@ -117,29 +95,20 @@ def finding(claim: Claim, found: Runs) -> Finding:
             pairs = _pairs(better, found[claim.worse, regime].get(claim.column, {}))
             if pairs:
                 epochs = max(row.epochs for row in better.values())
-                choices.append((len(pairs) > 1, regime == "paper", len(pairs), epochs, regime, pairs))
+                choices.append((len(pairs) > 1, regime.paper, len(pairs), epochs, regime, pairs))
     if not choices:
-        return Finding(claim=claim, verdict=Verdict.NOT_RUN, paper=paper)
+        return known
     *_, regime, differences = max(choices)
     low, high = interval(differences) if len(differences) > 1 else (None, None)
-    return Finding(
-        claim=claim,
+    return replace(
+        known,
         verdict=Verdict.UNDECIDED if low is None or high is None else verdict(low, high, claim.margin),
         seeds=len(differences),
-        protocol=protocol(regime, len(differences)),
+        protocol=regime.label(len(differences)),
         difference=mean(differences),
         low=low,
         high=high,
-        paper=paper,
     )
-
-
-def findings(rows: Iterable[Row], claims: Sequence[Claim]) -> tuple[Finding, ...]:
-    """Every claim decided from the rows of its task; a claim about an own experiment names that as its task."""
-    rows = tuple(rows)
-    experiments = {task.name: task.experiments for task in TASKS}
-    found = {name: runs(rows, experiments.get(name, (name,))) for name in {claim.task for claim in claims}}
-    return tuple(finding(claim, found[claim.task]) for claim in claims)
 
 
 def tally(findings: Iterable[Finding]) -> str:
@@ -149,7 +118,8 @@ def tally(findings: Iterable[Finding]) -> str:
     words = {verdict: f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]}
     words |= {verdict: f"{counts[verdict]} {several}" for verdict, several in _SEVERAL.items() if counts[verdict] > 1}
     if leaning := sum(found.leans for found in findings):
-        words[Verdict.UNDECIDED] += f" ({leaning} {'points' if leaning == 1 else 'point'} the paper's way)"
+        whose = "paper's" if all(found.claim.source for found in findings) else "claim's"
+        words[Verdict.UNDECIDED] += f" ({leaning} {'points' if leaning == 1 else 'point'} the {whose} way)"
     return ", ".join(words.values())
 
 
@@ -159,6 +129,6 @@ def _pairs(better: dict[int, Row], worse: dict[int, Row]) -> list[float]:
     return [better[seed].value - worse[seed].value for seed in seeds]
 
 
-def _printed_difference(claim: Claim, task: Task) -> float | None:
-    better, worse = task.number(claim.better, claim.column), task.number(claim.worse, claim.column)
+def _printed_difference(claim: Claim, experiments: Sequence[About]) -> float | None:
+    better, worse = (printed_number(experiments, model, claim.column) for model in (claim.better, claim.worse))
     return None if better is None or worse is None else round(better - worse, 6)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from noisyrnn.disk import replaced
-from noisyrnn.report.claims import Claim
+from noisyrnn.disk import replace
+from noisyrnn.reading import read_results
 from noisyrnn.report.page import page
-from noisyrnn.report.rows import read
-from noisyrnn.report.statements import CLAIMS
-from noisyrnn.report.story import story
+from noisyrnn.report.story import tell
 from noisyrnn.report.text import cells, document, markdown
 
 
@@ -24,16 +21,16 @@ class Documents(NamedTuple):
     json: Path
 
 
-def report(directory: Path | str, out: Path | str, claims: Sequence[Claim] = CLAIMS) -> Documents:
-    """Paths of the page and its Markdown, CSV and JSON, made from every rows.jsonl below ``directory``.
+def report(directory: Path | str, out: Path | str) -> Documents:
+    """Paths of the page and its Markdown, CSV and JSON, made from the rows of a record or of runs below ``directory``.
 
     Everything is made before the first file is touched, and each file is replaced at once: a reader never sees half.
 
     >>> report("no/such/place", "out")
     Traceback (most recent call last):
-    ValueError: There is no directory no/such/place; name the directory that holds the rows of a run.
+    ValueError: There is no directory no/such/place; name one that experiments were run into, or a record.
     """
-    told = story(read(directory), claims)
+    told = tell(read_results(directory))
     contents = {
         "report.html": page(told),
         "report.md": markdown(told),
@@ -42,7 +39,7 @@ def report(directory: Path | str, out: Path | str, claims: Sequence[Claim] = CLA
     }
     out = Path(out)
     try:
-        return Documents(*(replaced(out / name, content.encode()) for name, content in contents.items()))
+        return Documents(*(replace(out / name, content.encode()) for name, content in contents.items()))
     except OSError as error:
         reason = error.strerror or str(error)
         raise OSError(f"The report cannot be written to {out}: {reason}; name another directory.") from error

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
+from collections.abc import Iterable
 
-from noisyrnn.report.paper import Column
+from noisyrnn.about import About, Claim
+from noisyrnn.rows import Column, Description, Row, plain
 
-_MODELS = {
+_KINDS = {
     "antisymmetric": "Antisymmetric RNN",
     "cornn": "coRNN",
     "exprnn": "Exponential RNN",
     "lipschitz": "Lipschitz RNN",
+    "noisy": "NRNN",
+    "rnn": "RNN",
+    "lstm": "LSTM",
+    "gru": "GRU",
 }
-_WORDS = {
-    "nrnn": "NRNN", "rnn": "RNN", "lstm": "LSTM", "gru": "GRU", "fgsm": "FGSM", "ito": "Itô",
-    "lipschitz": "Lipschitz", "cornn": "coRNN", "exprnn": "expRNN",
-}  # fmt: skip
 _MEASURES = {
     "clean": ("Clean", ""),
     "white": ("White noise", "σ"),
@@ -26,28 +28,62 @@ _MEASURES = {
     "fgsm": ("Adversarial, FGSM", "r"),
     "fgsm clipped": ("Adversarial, FGSM clipped", "r"),
     "pgd": ("Adversarial, PGD", "r"),
+    "apgd": ("Adversarial, APGD", "r"),
+    "square": ("Adversarial, Square", "r"),
+    "union": ("Adversarial, worst of several", "r"),
 }
 
 
-def model(label: str) -> str:
-    """The model's name in a table.
+def model(description: Description) -> str:
+    """The network's name in a table.
 
-    >>> model("nrnn mult 0.02 add 0.05"), model("lstm input noise 0.8"), model("cornn")
-    ('NRNN 0.02/0.05', 'LSTM input noise 0.8', 'coRNN')
-    >>> model("nrnn ito matched mult 0.03 add 0.06")
-    'NRNN 0.03/0.06, Itô matched'
+    >>> model(Description(kind="noisy", multiplicative=0.02, additive=0.05)), model(Description(kind="cornn"))
+    ('NRNN 0.02/0.05', 'coRNN')
+    >>> model(Description(kind="lipschitz", variant="input noise 0.8"))
+    'Lipschitz RNN, input noise 0.8'
     """
-    if label in _MODELS:
-        return _MODELS[label]
-    if noisy := re.fullmatch(r"nrnn (.*?) ?mult ([\d.]+) add ([\d.]+) ?(.*)", label):
-        kinds = [_words(kind) for kind in (noisy[1], noisy[4]) if kind]
-        return ", ".join((f"NRNN {noisy[2]}/{noisy[3]}", *kinds))
-    words = _words(label)
-    return words if words.split(" ")[0] in _WORDS.values() else words[:1].upper() + words[1:]
+    kind = _KINDS.get(description.kind, description.kind[:1].upper() + description.kind[1:])
+    strengths = "/".join(f"{strength:g}" for strength in description.strengths or ())
+    name = f"{kind} {strengths}".strip()
+    return f"{name}, {description.variant}" if description.variant else name
 
 
-def _words(text: str) -> str:
-    return " ".join(_WORDS.get(word, word) for word in text.split(" "))
+def names(experiments: Iterable[About], rows: Iterable[Row]) -> dict[str, str]:
+    """Names in tables by the names of recipes, of all that were described or measured."""
+    described = {recipe: about for experiment in experiments for recipe, about in experiment.models.items()}
+    described |= {row.model: row.description for row in rows}
+    plainly = {recipe: model(description) for recipe, description in described.items()}
+    shared = Counter(plainly.values())
+    # Networks of one kind that nothing else sets apart are known by the names of their recipes.
+    return {recipe: name if shared[name] == 1 else f"{name}, {recipe}" for recipe, name in plainly.items()}
+
+
+def claim(claim: Claim, names: dict[str, str]) -> str:
+    """A claim as a sentence.
+
+    >>> one = Claim("ecg", "Table 3", "", "lipschitz", "cornn", ("white", 0.4))
+    >>> claim(one, {"lipschitz": "Lipschitz RNN", "cornn": "coRNN"})
+    'Lipschitz RNN beats coRNN under white noise σ = 0.4'
+    """
+    better, worse = (names.get(model, model) for model in (claim.better, claim.worse))
+    where = place(claim.column)
+    if claim.margin < 0:
+        return f"{better} is at most {-claim.margin:g} points below {worse} {where}"
+    more = f" by more than {claim.margin:g} points" if claim.margin else ""
+    return f"{better} beats {worse} {where}{more}"
+
+
+def data(row: Row) -> str:
+    """Data set, settings and part of a row.
+
+    >>> data(Row(experiment="", model="", description=Description(kind="lstm"), key="", seed=0, epochs=1, value=1,
+    ...          measure="clean", task="permuted-mnist", data={"kind": "permuted-mnist", "scale": "raw"}))
+    'permuted-mnist scale=raw'
+    """
+    settings = [f"{name}={plain(value)}" for name, value in sorted(row.data.items()) if name != "kind"]
+    part = [] if row.part == "test" else [row.part]
+    unverified = [] if row.verified else ["(unverified)"]
+    return " ".join([str(row.data.get("kind", row.task)), *settings, *part, *unverified])
 
 
 def measure(name: str) -> str:

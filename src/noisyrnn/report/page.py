@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 from noisyrnn.report import labels
 from noisyrnn.report.claims import Finding, Verdict, tally
-from noisyrnn.report.drawing import drawing, swatch
-from noisyrnn.report.paper import SEEDS, Column
 from noisyrnn.report.story import Chapter, Story
+from noisyrnn.report.svg import drawing, swatch
 from noisyrnn.report.tables import FAR
+from noisyrnn.rows import SEEDS, Column
 
 _HERE = Path(__file__).parent
 _SIGNS = {Verdict.HOLDS: "✓", Verdict.FAILS: "✗", Verdict.UNDECIDED: "?", Verdict.NOT_RUN: "○"}
@@ -32,8 +32,10 @@ def page(story: Story) -> str:
     return environment.get_template("page.html.j2").render(
         story=story,
         style=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
-        decided=any(found.verdict is not Verdict.NOT_RUN for found in story.findings),
+        decided=any(found.verdict is not Verdict.NOT_RUN for found in story.claimed),
         headline=headline(story),
+        title="Noisy recurrent networks: "
+        + ("our runs beside the paper" if story.beside_paper else "what disturbances do"),
         labels=labels,
         heads=heads,
         tally=tally,
@@ -53,15 +55,16 @@ def headline(story: Story) -> str:
 
     The counts are the code's; nobody edits them.
     """
-    counts = story.counts
+    counts, whose = story.counts, "the paper" if story.beside_paper else "these experiments"
     decided = counts[Verdict.HOLDS] + counts[Verdict.FAILS]
     open_claims = counts[Verdict.UNDECIDED] + counts[Verdict.NOT_RUN]
     if not decided and not counts[Verdict.UNDECIDED]:
-        return "No claim of the paper is touched by these rows."
+        return f"No claim of {whose} is touched by these rows."
     if not decided:
-        return f"None of the {len(story.findings)} claims of the paper is decided yet: more seeds are needed."
-    first = f"Of {len(story.findings)} claims of the paper, {counts[Verdict.HOLDS]} hold in our runs"
-    second = f"{counts[Verdict.FAILS]} {'does' if counts[Verdict.FAILS] == 1 else 'do'} not"
+        return f"None of the {len(story.claimed)} claims of {whose} is decided yet: more seeds are needed."
+    hold, fail = counts[Verdict.HOLDS], counts[Verdict.FAILS]
+    first = f"Of {len(story.claimed)} claims of {whose}, {hold or 'none'} {'hold' if hold > 1 else 'holds'} in our runs"
+    second = f"{fail or 'none'} {'do' if fail > 1 else 'does'} not"
     rest = f"; {open_claims} {'is' if open_claims == 1 else 'are'} open" if open_claims else ""
     return f"{first} and {second}{rest}."
 
@@ -76,11 +79,11 @@ def heads(columns: Iterable[Column]) -> list[tuple[str, list[str]]]:
     return [(labels.measure(name), [labels.strength(column) for column in group]) for name, group in groups]
 
 
-def rivals(findings: Iterable[Finding]) -> str:
+def rivals(findings: Iterable[Finding], names: dict[str, str]) -> str:
     """Who was to be compared with whom, each pair once."""
     claims = [found.claim for found in findings]
-    pairs = dict.fromkeys(f"{labels.model(claim.better)} with {labels.model(claim.worse)}" for claim in claims)
-    return "; ".join(pairs)
+    pairs = [f"{names.get(one.better, one.better)} with {names.get(one.worse, one.worse)}" for one in claims]
+    return "; ".join(dict.fromkeys(pairs))
 
 
 def whiskers(found: Finding, chapter: Chapter) -> Markup:

@@ -6,55 +6,22 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from noisyrnn.about import About
+from noisyrnn.reading import Results
+from noisyrnn.report import labels
 from noisyrnn.report.ablation import ablation_figures
-from noisyrnn.report.claims import Claim, Finding, Verdict, findings
+from noisyrnn.report.claims import Finding, Verdict, finding
 from noisyrnn.report.figures import Figure, figures
-from noisyrnn.report.paper import TABLES, TASKS, Task
-from noisyrnn.report.rows import Reading, Row
-from noisyrnn.report.statements import CLAIMS
-from noisyrnn.report.tables import Runs, Table, own_table, runs, table
+from noisyrnn.report.tables import Runs, Table, runs, table
+from noisyrnn.rows import Reading, Row
 
 _DRAWN = 14
-_ABOUT = "An experiment of our own: the paper has no numbers for it."
-_OWN = {
-    "demo": (
-        "Handwritten digits",
-        "One network trained without and with noise in its hidden states, and used without it, on digits of 8 by 8 "
-        "pixels that are read one by one. The paper has no numbers for it.",
-    ),
-    "table-5-raw-scaled": (
-        "Permuted MNIST with pixels from 0 to 255, and noise in proportion",
-        "White noise of 0.1, 0.2 and 0.3 times 255: as strong as on pixels between 0 and 1. The paper has no numbers "
-        "for it.",
-    ),
-    "table-2-pgd": ("Ordered MNIST under a stronger attack", "Projected gradient ascent, which the paper did not try."),
-    "ablation": (
-        "Which noise, and how much",
-        "The question that the paper left open, on electrocardiograms: only multiplicative noise, only additive, both.",
-    ),
-    "rivals": (
-        "What one could try instead",
-        "Noise on the inputs in training, dropout, adversarial training, stronger noise, on electrocardiograms.",
-    ),
-    "baseline-search": (
-        "How the baselines on electrocardiograms were chosen",
-        "The prescription and eight random draws of rates and step sizes for each baseline.",
-    ),
-    "rivals-search": ("How the strengths of the rivals were chosen", "Four strengths of each, with one seed."),
-    "noise-search-ecg": (
-        "Noise levels on electrocardiograms",
-        "Drawn uniformly between 0.01 and 0.1, as the paper did.",
-    ),
-    "noise-search-ordered-mnist": (
-        "Noise levels on ordered MNIST",
-        "Drawn uniformly between 0.01 and 0.1, as the paper did.",
-    ),
-}
+_ASIDE = "Measured on validation samples, to choose settings."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chapter:
-    """One task of the paper or one experiment of our own: its tables, figures and findings.
+    """Experiments that are shown together: their tables, figures and findings, and the names of their models.
 
     An aside is folded on the page: it served to choose settings and shows no results.
     """
@@ -64,6 +31,7 @@ class Chapter:
     about: str
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
+    names: dict[str, str]
     findings: tuple[Finding, ...] = ()
     aside: bool = False
 
@@ -107,68 +75,94 @@ class Story:
     provenance: Provenance
 
     @property
+    def beside_paper(self) -> bool:
+        """Whether any number of the paper stands beside ours."""
+        tables = [table for chapter in self.chapters for table in chapter.tables]
+        return any(cell.paper is not None for table in tables for line in table.lines for cell in line.cells)
+
+    @property
+    def claimed(self) -> tuple[Finding, ...]:
+        """What the summary counts: the paper's claims, which have a source there; without any, our own."""
+        return tuple(found for found in self.findings if found.claim.source) or self.findings
+
+    @property
     def counts(self) -> dict[Verdict, int]:
         """How many claims got each verdict."""
-        counted = Counter(found.verdict for found in self.findings)
+        counted = Counter(found.verdict for found in self.claimed)
         return {verdict: counted[verdict] for verdict in Verdict}
 
 
-def story(reading: Reading, claims: Sequence[Claim] = CLAIMS) -> Story:
-    """The rows as chapters: tasks of the paper that were run, then own experiments; and what was not run."""
-    rows = reading.rows
-    decided = findings(rows, claims)
+def tell(results: Results) -> Story:
+    """The rows as chapters, in the order in which their experiments are described; and what was not run."""
+    rows = results.rows
+    groups = _chapters(results)
     chapters, missing, undrawn = [], [], []
+    decided: list[Finding] = []
     superseded = 0
-    for task in TASKS:
-        found = runs(rows, task.experiments)
-        superseded += _superseded(rows, task.experiments, found)
-        filled = [table(TABLES[name], found) for name in task.tables]
-        missing += [empty for empty in filled if not empty.run and not task.variant]
-        drawn = figures(task.figure, _figure_title(task), runs(rows, (task.figure, *task.tables)), task)
-        if not task.variant and not any(figure.name == task.figure for figure in drawn):
-            undrawn.append(task.figure)
+    for members in groups:
+        place = members[0].place
+        ordered = tuple(about.name for about in sorted(members, key=lambda about: about.figure))
+        names = labels.names(members, [row for row in rows if row.experiment in ordered])
+        found = runs(rows, ordered)
+        superseded += _superseded(rows, ordered, found)
+        findings = tuple(finding(claim, found, members, names) for about in members for claim in about.claims())
+        decided += findings
+        filled = [table(about, found, names) for about in members if not about.figure]
+        missing += [empty for empty in filled if not empty.run and not place.variant]
+        drawn = _figures(members, found, rows, names)
+        whole = drawn if not any(about.printed for about in members) else ()
+        undrawn += [
+            about.name
+            for about in members
+            if about.figure
+            and not place.variant
+            and not any(figure.name == about.name for figure in drawn)
+            and not (whole and any(row.experiment == about.name for row in rows))
+        ]
         if found:
+            aside = all(about.aside for about in members)
             chapters.append(
                 Chapter(
-                    name=task.name,
-                    title=task.title,
-                    about=task.about,
+                    name=place.name,
+                    title=place.title,
+                    about=f"{place.text} {_ASIDE}" if aside else place.text,
                     tables=tuple(full for full in filled if full.run),
                     figures=drawn,
-                    findings=tuple(one for one in decided if one.claim.task == task.name),
+                    names=names,
+                    findings=findings,
+                    aside=aside,
                 )
             )
-    known = {experiment for task in TASKS for experiment in task.experiments}
-    for experiment in sorted({row.experiment for row in rows} - known):
-        found = runs(rows, (experiment,))
-        superseded += _superseded(rows, (experiment,), found)
-        title, about = _OWN.get(experiment, (experiment[:1].upper() + experiment[1:].replace("-", " "), _ABOUT))
-        validation = all(row.data.endswith(" validation") for row in rows if row.experiment == experiment)
-        # So many curves are better read as numbers.
-        many = validation or len({model for model, _ in found}) > _DRAWN
-        drawn = ablation_figures(experiment, title, found) or (() if many else figures(experiment, title, found))
-        chapters.append(
-            Chapter(
-                name=experiment,
-                title=title,
-                about=f"{about} Measured on validation samples, to choose settings." if validation else about,
-                tables=(own_table(experiment, found),),
-                figures=drawn,
-                aside=validation,
-                findings=tuple(one for one in decided if one.claim.task == experiment),
-            )
-        )
     return Story(
         chapters=tuple(sorted(chapters, key=lambda chapter: chapter.aside)),
         missing=tuple(missing),
         undrawn=tuple(undrawn),
-        findings=decided,
-        provenance=_provenance(reading, superseded),
+        findings=tuple(decided),
+        provenance=_provenance(results.reading, superseded),
     )
 
 
-def _figure_title(task: Task) -> str:
-    return f"Test accuracy on {task.title if 'MNIST' in task.title else task.title.lower()} against strength"
+def _chapters(results: Results) -> list[list[About]]:
+    """Experiments by chapter; one that nothing is known of but its rows is a chapter of its own."""
+    unknown = sorted({row.experiment for row in results.rows} - results.experiments.keys())
+    groups: dict[str, list[About]] = {}
+    for about in (*results.experiments.values(), *(About(name=name) for name in unknown)):
+        groups.setdefault(about.place.name, []).append(about)
+    return list(groups.values())
+
+
+def _figures(members: Sequence[About], found: Runs, rows: Sequence[Row], names: dict[str, str]) -> tuple[Figure, ...]:
+    place, curves = members[0].place, [about.name for about in members if about.figure]
+    printed = any(about.printed for about in members)
+    if not printed:
+        # Rows that vary the noise of training have a figure over it; very many curves are better read as numbers.
+        many = all(about.aside for about in members) or len({model for model, _ in found}) > _DRAWN
+        return ablation_figures(place.name, place.title, found) or (
+            () if many else figures(place.name, place.title, found, names=names)
+        )
+    title = f"Test accuracy on {place.title if 'MNIST' in place.title else place.title.lower()} against strength"
+    tables = [about.name for about in members if not about.figure]
+    return figures(curves[0] if curves else place.name, title, runs(rows, (*curves, *tables)), members, names)
 
 
 def _superseded(rows: Sequence[Row], experiments: Sequence[str], found: Runs) -> int:
@@ -189,7 +183,7 @@ def _provenance(reading: Reading, superseded: int) -> Provenance:
         return tuple(sorted(set(values)))
 
     def parts(row: Row) -> tuple[str, str, str, str]:
-        return row.version, row.host, row.protocol, row.data
+        return row.version, row.host, row.protocol_label, labels.data(row)
 
     versions, hosts, protocols, data = (several(values) for values in zip(*map(parts, rows), strict=True))
     return Provenance(

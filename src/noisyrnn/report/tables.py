@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, sqrt
 
-from noisyrnn.report import labels
-from noisyrnn.report.paper import CLEAN, TABLES, Column, Printed
-from noisyrnn.report.rows import Row, protocol
+from noisyrnn.about import About, Printed
+from noisyrnn.rows import CLEAN, Column, Regime, Row
 
 FAR = 2.0
 """A cell further than this many points from the paper's number is pointed out."""
 
-Runs = dict[tuple[str, str], dict[Column, dict[int, Row]]]
+Runs = dict[tuple[str, Regime], dict[Column, dict[int, Row]]]
 """(model, regime) -> column -> seed -> row."""
 
 
@@ -111,50 +110,60 @@ class Table:
         return tuple(sorted(cells, key=lambda pair: -abs(pair[1].difference or 0.0)))
 
 
-def table(printed: Printed, found: Runs) -> Table:
-    """The printed table with ours in each cell; models that were not run keep their line."""
-    # Finer grids belong to the figures: only a measure that no printed table has adds columns, and to its own table.
-    measures = {measure for other in TABLES.values() for measure, _ in other.columns}
+def table(experiment: About, found: Runs, names: dict[str, str]) -> Table:
+    """The printed table of an experiment with ours in each cell; models that were not run keep their line."""
+    printed = experiment.printed or Printed(columns=(), lines={})
+    # Finer grids belong to the figures: a measure that is printed nowhere adds columns only to its own table.
+    measures = {measure for measure, _ in printed.columns}
     extra = {
         column
         for measured in found.values()
         for column, seeds in measured.items()
-        if column[0] not in measures and any(row.experiment == printed.name for row in seeds.values())
+        if column[0] not in measures and any(row.experiment == experiment.name for row in seeds.values())
     }
-    columns = (*printed.columns, *sorted(extra))
+    columns = (*printed.columns, *sorted(extra, key=lambda column: (column != CLEAN, column)))
     shown = {who: measured for who, measured in found.items() if any(column in measured for column in columns)}
     own = sorted({model for model, _ in shown} - set(printed.lines))
     lines = []
     for model in (*printed.lines, *own):
         regimes = [regime for name, regime in _ordered(shown) if name == model]
-        lines += [_line(model, regime, shown.get((model, regime), {}), columns, printed) for regime in regimes or [""]]
+        for regime in regimes or (None,):
+            measured = {} if regime is None else shown[model, regime]
+            lines.append(_line(model, names.get(model, model), regime, measured, columns, printed))
     return Table(
-        name=printed.name, caption=printed.caption, note=printed.note, columns=columns, lines=_with_best(lines)
+        name=experiment.name,
+        caption=experiment.text if experiment.printed else "",
+        note=experiment.note,
+        columns=columns,
+        lines=_with_best(lines),
     )
 
 
-def own_table(experiment: str, found: Runs) -> Table:
-    """A table of an experiment that the paper does not have: columns are whatever was measured."""
-    measured = {column for columns in found.values() for column in columns}
-    columns = tuple(sorted(measured, key=lambda column: (column != CLEAN, column)))
-    empty = Printed(name=experiment, caption="", columns=columns, lines={})
-    lines = [_line(model, regime, found[model, regime], columns, empty) for model, regime in _ordered(found)]
-    return Table(name=experiment, caption="", note="", columns=columns, lines=_with_best(lines))
+def printed_number(experiments: Iterable[About], model: str, column: Column) -> float | None:
+    """The accuracy that the paper prints in any table of a chapter."""
+    tables = (experiment.printed for experiment in experiments if experiment.printed)
+    found = (table.number(model, column) for table in tables)
+    return next((number for number in found if number is not None), None)
 
 
-def _ordered(found: Runs) -> list[tuple[str, str]]:
+def _ordered(found: Runs) -> list[tuple[str, Regime]]:
     """Model by model, each with the paper's protocol first, then from the longest training to the shortest."""
 
-    def place(who: tuple[str, str]) -> tuple[str, bool, int, str]:
+    def place(who: tuple[str, Regime]) -> tuple[str, bool, int, Regime]:
         model, regime = who
         epochs = max(row.epochs for seeds in found[who].values() for row in seeds.values())
-        return model, regime != "paper", -epochs, regime
+        return model, not regime.paper, -epochs, regime
 
     return sorted(found, key=place)
 
 
 def _line(
-    model: str, regime: str, measured: Mapping[Column, dict[int, Row]], columns: Sequence[Column], printed: Printed
+    model: str,
+    name: str,
+    regime: Regime | None,
+    measured: Mapping[Column, dict[int, Row]],
+    columns: Sequence[Column],
+    printed: Printed,
 ) -> Line:
     cells = []
     for column in columns:
@@ -173,8 +182,8 @@ def _line(
     epochs = sorted({row.epochs for row in rows})
     return Line(
         model=model,
-        name=labels.model(model),
-        protocol=protocol(regime, seeds) if rows else "not run",
+        name=name,
+        protocol=regime.label(seeds) if regime is not None and rows else "not run",
         seeds=seeds,
         epochs=" to ".join(str(count) for count in dict.fromkeys((epochs[0], epochs[-1]))) if epochs else "",
         own=model not in printed.lines,

@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 from noisyrnn.report import labels
 from noisyrnn.report.claims import Finding, Verdict, tally
-from noisyrnn.report.story import Story
+from noisyrnn.report.story import Chapter, Story
 from noisyrnn.report.tables import FAR, Cell, Line, Table
 
 CSV_COLUMNS = (
@@ -24,22 +24,20 @@ def markdown(story: Story) -> str:
     lines = ["# Noisy recurrent networks: our runs beside the paper", ""]
     lines += ["Test accuracy in percent: ours as mean ± standard deviation over seeds, then the paper's number and the"]
     lines += ["difference in points. Bold is the highest mean of its column within one protocol.", ""]
-    if any(found.verdict is not Verdict.NOT_RUN for found in story.findings):
-        lines += [f"**Claims of the paper:** {tally(story.findings)}.", ""]
+    if any(found.verdict is not Verdict.NOT_RUN for found in story.claimed):
+        whose = "the paper" if story.beside_paper else "these experiments"
+        lines += [f"**Claims of {whose}:** {tally(story.claimed)}.", ""]
     for chapter in story.chapters:
         lines += [f"## {_plain(chapter.title)}", "", _plain(chapter.about), ""]
         for table in chapter.tables:
-            lines += _markdown_table(table)
-        for source, quote, found in chapter.statements:
-            lines += [f"> {quote} ({source})", ""]
-            lines += ["| claim | paper | ours | 95 % interval | seeds | protocol | verdict |"]
-            lines += ["|---|--:|--:|--:|--:|---|---|"]
-            lines += [_markdown_finding(one) for one in found] + [""]
+            lines += markdown_table(table)
+        lines += markdown_claims(chapter)
     for table in story.missing:
-        lines += [f"## {table.name}: not run", "", f"`noisyrnn run {table.name}` makes its rows.", ""]
+        lines += [f"## {_plain(table.name)}: not run", "", f"`noisyrnn run {_code(table.name)}` makes its rows.", ""]
     origin = story.provenance
     lines += ["## Provenance", ""]
-    lines += [f"- {origin.rows} rows of {origin.runs} runs in {origin.files} files, {origin.first} to {origin.last}"]
+    when = _plain(f"{origin.first} to {origin.last}")
+    lines += [f"- {origin.rows} rows of {origin.runs} runs in {origin.files} files, {when}"]
     left = f"{origin.torn} torn lines, {origin.duplicates} duplicates, {origin.superseded} superseded rows"
     lines += [f"- left out: {left}"]
     for name in ("versions", "hosts", "protocols", "data"):
@@ -77,7 +75,7 @@ def document(story: Story) -> str:
             for table, line, cell in _cells(story)
         ],
         "claims": [
-            {"sentence": found.claim.sentence, **asdict(found), "verdict": str(found.verdict)}
+            {**asdict(found), "claim": found.claim._asdict(), "verdict": str(found.verdict)}
             for found in story.findings
         ],
         "counts": {str(verdict): count for verdict, count in story.counts.items()},
@@ -103,15 +101,17 @@ def _cells(story: Story) -> Iterator[tuple[Table, Line, Cell]]:
                 yield table, line, cell
 
 
-def _markdown_table(table: Table) -> list[str]:
+def markdown_table(table: Table, *, heading: bool = True) -> list[str]:
+    """Lines of a table: ours and the paper's numbers in each cell, under a caption where it has one."""
     heads = [f"{labels.measure(column[0])} {labels.strength(column)}".strip() for column in table.columns]
-    lines = [f"### {_plain(table.name)}", "", table.caption, ""] if table.caption else []
+    lines = [f"### {_plain(table.name)}", ""] if heading and table.caption else []
+    lines += [_plain(table.caption), ""] if table.caption else []
     lines += ["| model | seeds | epochs | protocol | " + " | ".join(map(_plain, heads)) + " |"]
     lines += ["|---|--:|--:|---|" + "--:|" * len(heads)]
     for line in table.lines:
         head = (_plain(line.name), str(line.seeds or ""), line.epochs, _plain(line.protocol))
         lines += ["| " + " | ".join((*head, *(_markdown_cell(cell, line.seeds) for cell in line.cells))) + " |"]
-    return [*lines, "", *([table.note, ""] if table.note else [])]
+    return [*lines, "", *([_plain(table.note), ""] if table.note else [])]
 
 
 def _markdown_cell(cell: Cell, seeds: int) -> str:
@@ -124,13 +124,26 @@ def _markdown_cell(cell: Cell, seeds: int) -> str:
     return ours if cell.seeds == seeds else f"{ours}, {cell.seeds} of {seeds} seeds"
 
 
-def _markdown_finding(found: Finding) -> str:
+def markdown_claims(chapter: Chapter) -> list[str]:
+    """Lines of what the paper claims of a task: each of its sentences, and below it a table of verdicts."""
+    lines = []
+    for source, quote, found in chapter.statements:
+        lines += [f"> {_plain(quote)}" + (f" ({_plain(source)})" if source else ""), ""]
+        lines += ["| claim | paper | ours | 95 % interval | seeds | protocol | verdict |"]
+        lines += ["|---|--:|--:|--:|--:|---|---|"]
+        lines += [markdown_finding(one) for one in found] + [""]
+    return lines
+
+
+def markdown_finding(found: Finding) -> str:
+    """A claim, the difference in the paper and in ours, its interval and the verdict: one row of a table."""
+
     def points(number: float | None) -> str:
         return "" if number is None else labels.signed(number)
 
     bounds = "" if found.low is None else f"{points(found.low)} to {points(found.high)}"
     seeds = str(found.seeds or "")
-    parts = (found.claim.sentence, points(found.paper), points(found.difference), bounds, seeds, found.protocol)
+    parts = (found.sentence, points(found.paper), points(found.difference), bounds, seeds, found.protocol)
     return "| " + " | ".join(map(_plain, parts)) + f" | **{found.verdict}** |"
 
 
@@ -139,6 +152,11 @@ def _plain(text: str) -> str:
     for sign in "\\`*_[]<>|&#":
         text = text.replace(sign, f"\\{sign}")
     return " ".join(text.split())
+
+
+def _code(text: str) -> str:
+    """Text between backticks."""
+    return " ".join(text.replace("`", "").replace("<", "").split())
 
 
 def _harmless(text: str) -> str:

@@ -1,21 +1,26 @@
 """Many instants: cells, the reference scan, faster routes, layers like torch.nn.RNN, classifiers."""
 
-from noisyrnn.rnn.cell import Cell, NoisePath, SDECell
-from noisyrnn.rnn.fused import Route, chosen, routed
+from noisyrnn.rnn.cell import Call, Cell, FastPath, NoisePath
 from noisyrnn.rnn.layer import Layer
+from noisyrnn.rnn.mode import evaluating
 from noisyrnn.rnn.network import Classifier
-from noisyrnn.rnn.scan import held, integrate, interpolated, scan
+from noisyrnn.rnn.reference import held, integrate, interpolated, scan
+from noisyrnn.rnn.routes import Route, chosen, routed
+from noisyrnn.rnn.sde_cell import SDECell
 from noisyrnn.rnn.stream import Stream
 
 __all__ = [
+    "Call",
     "Cell",
     "Classifier",
+    "FastPath",
     "Layer",
     "NoisePath",
     "Route",
     "SDECell",
     "Stream",
     "chosen",
+    "evaluating",
     "held",
     "integrate",
     "interpolated",

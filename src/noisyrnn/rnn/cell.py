@@ -1,12 +1,14 @@
 r"""Cells: what happens to the hidden states when one input arrives.
 
 A cell encodes a whole sequence at once (what depends on the input alone), steps from state to state, and shows part of
-its states to the outside. :class:`SDECell` is the one of the paper: drift + diffusion + scheme + step size.
+its states to the outside. :class:`~noisyrnn.rnn.sde_cell.SDECell` is the one of the paper. The loop over the steps is
+not the cell's: ``rnn.reference`` has it, and defines what is correct; a layer (``rnn.layer``) calls it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -14,14 +16,9 @@ from torch import Tensor, nn
 
 from noisyrnn.rnn import native
 from noisyrnn.sde.brownian import Key, draw, uniform
-from noisyrnn.sde.diffusion import Diffusion
-from noisyrnn.sde.drift import Drift
-from noisyrnn.sde.schemes import Scheme, euler_maruyama
-from noisyrnn.sde.steps import ConstantStep, Step
-from noisyrnn.sde.system import SDE, Calculus
 
 States = tuple[Tensor, ...]
-"""Hidden states of one instant, (batch, units) each: one for most cells, (y, z) for coRNN."""
+"""Hidden states of one instant, (batch, units) each: one for most cells; (y, z), position and velocity, for coRNN's."""
 
 Sequenced = tuple[Tensor | None, States]
 """Outputs of a sequence (time, batch, units), None where they were not asked for, and its last states."""
@@ -31,22 +28,49 @@ class NoisePath(NamedTuple):
     """Random numbers of a whole sequence, time first: standard normal xi, and uniform ones where a cell needs them."""
 
     xi: Tensor | None
-    chance: Tensor | None
+    uniforms: Tensor | None
 
     def at(self, step: int) -> tuple[Tensor | None, Tensor | None]:
         """Numbers of one step."""
-        return (None if self.xi is None else self.xi[step], None if self.chance is None else self.chance[step])
+        return (None if self.xi is None else self.xi[step], None if self.uniforms is None else self.uniforms[step])
+
+
+class Call(NamedTuple):
+    """What is asked of one run over a sequence (time, batch, inputs).
+
+    Noise is on where a ``key`` is given. ``dt`` is (time, 1 or batch, 1) and replaces the cell's own step size. Beyond
+    its length a sample's state is held. ``outputs=False`` says that only the last states matter. With ``chunk`` the
+    kernel keeps every chunk-th state only and computes the rest again in its backward pass.
+    """
+
+    key: Key | None = None
+    dt: Tensor | None = None
+    lengths: Tensor | None = None
+    outputs: bool = True
+    chunk: int | None = None
+
+
+class FastPath(ABC):
+    """A whole sequence at once, with the numbers of the reference loop to rounding."""
+
+    @abstractmethod
+    def by_kernel(self, x: Tensor, states: States, call: Call) -> Sequenced | None:
+        """The sequence by the native kernel, or None where that does not fit."""
+
+    def by_eager(self, x: Tensor, states: States, call: Call) -> Sequenced | None:
+        """The sequence in eager torch with gradients by hand, or None where that does not fit."""
+        return None
 
 
 class Cell(nn.Module, ABC):
     """One step of a recurrent network.
 
-    An own cell needs ``step``; ``encode`` and ``built`` are for speed, ``observe`` for cells with several states.
+    An own cell needs ``step``; ``encode``, ``built`` and ``fast_path`` are for speed, ``observe`` for several states.
 
     >>> class Leaky(Cell):
-    ...     def step(self, states, u, dt, xi, chance):
+    ...     def step(self, states, u, dt, xi, uniforms):
     ...         return (0.9 * states[0] + 0.1 * u,)
-    >>> from noisyrnn.rnn.scan import scan
+    >>> from noisyrnn.rnn.reference import scan
     >>> cell = Leaky(inputs=1, units=1)
     >>> scan(cell, torch.ones(2, 1, 1), cell.start(1, torch.zeros(1)))[0].flatten()
     tensor([0.1000, 0.1900])
@@ -56,7 +80,7 @@ class Cell(nn.Module, ABC):
     """Number of hidden states."""
     noises: int = 0
     """Gaussian numbers that a noisy step takes."""
-    chance: bool = False
+    takes_uniforms: bool = False
     """Whether a noisy step also takes a uniform number for each unit."""
     timed: bool = False
     """Whether steps have a size that a call may replace."""
@@ -72,7 +96,7 @@ class Cell(nn.Module, ABC):
     @property
     def noisy(self) -> bool:
         """Whether the cell has any noise to switch on."""
-        return self.noises > 0 or self.chance
+        return self.noises > 0 or self.takes_uniforms
 
     def start(self, batch: int, like: Tensor) -> States:
         """Initial states: zeros."""
@@ -87,24 +111,15 @@ class Cell(nn.Module, ABC):
         return self
 
     @abstractmethod
-    def step(self, states: States, u: Tensor, dt: Tensor | None, xi: Tensor | None, chance: Tensor | None) -> States:
+    def step(self, states: States, u: Tensor, dt: Tensor | None, xi: Tensor | None, uniforms: Tensor | None) -> States:
         """States after one input."""
 
     def observe(self, states: States) -> Tensor:
-        """What the next layer or the readout sees."""
+        """What the next layer sees, or the readout, which makes scores of classes from the last state."""
         return states[0]
 
-    def by_kernel(
-        self,
-        x: Tensor,
-        states: States,
-        *,
-        dt: Tensor | None,
-        lengths: Tensor | None,
-        outputs: bool,
-        chunk: int | None,
-    ) -> Sequenced | None:
-        """A whole sequence by the native kernel, for cells that have one."""
+    def fast_path(self, dt: Tensor | None) -> FastPath | None:
+        """The cell's own way through a whole sequence, if it has one for the step sizes of this call."""
         return None
 
     def path(self, key: Key, samples: int, steps: int, like: Tensor) -> NoisePath:
@@ -113,75 +128,10 @@ class Cell(nn.Module, ABC):
         many = steps * self.substeps
         # Low precision is drawn in single precision and rounded.
         kind = like.dtype if like.dtype in (torch.float32, torch.float64) else torch.float32
-        normal, even = (native.gaussian, native.uniform) if native.available() else (draw, uniform)
-        xi = normal(fine, samples, many, self.noises, dtype=kind).to(like) if self.noises else None
-        chance = even(fine, samples, many, self.units, dtype=kind).to(like) if self.chance else None
-        return NoisePath(xi, chance)
-
-
-class SDECell(Cell):
-    r"""dh = f dt + g dB, advanced by one scheme step of size dt (or several smaller ones) for each input.
-
-    >>> from noisyrnn.sde import AdditiveNoise, TanhDrift
-    >>> drift = TanhDrift(A=-torch.eye(3), W=torch.eye(3), U=torch.ones(3, 1), b=torch.zeros(3))
-    >>> SDECell(drift, AdditiveNoise(0.1), dt=0.1).noises
-    3
-
-    Wrong combinations are refused here, with the remedy:
-
-    >>> from noisyrnn.sde import DriftNoise, milstein
-    >>> SDECell(drift, DriftNoise(multiplicative=0.1), scheme=milstein, dt=0.1)
-    Traceback (most recent call last):
-    ValueError: Scheme milstein is not right for COUPLED noise (DriftNoise): it handles SILENT, ADDITIVE, DIAGONAL,
-    COMMON. Use euler_maruyama, which is right for any noise.
-    """
-
-    timed = True
-
-    def __init__(
-        self,
-        drift: Drift,
-        diffusion: Diffusion | None = None,
-        *,
-        dt: float | Step,
-        scheme: Scheme = euler_maruyama,
-        calculus: Calculus = Calculus.ITO,
-        substeps: int = 1,
-        inputs: int | None = None,
-    ) -> None:
-        # A drift that does not say how many inputs it takes is driven as it is, one input a unit.
-        super().__init__(getattr(drift, "inputs", drift.units) if inputs is None else inputs, drift.units)
-        if substeps < 1:
-            raise ValueError(f"substeps must be at least 1, got {substeps}.")
-        self.sde = SDE(drift, diffusion, calculus=calculus)
-        self.length = dt if isinstance(dt, Step) else ConstantStep(dt)
-        self.scheme = scheme
-        self.substeps = substeps
-        self.noises = self.sde.noises
-        self.chance = scheme.chance
-        scheme.check(self.sde, self.length)
-
-    def encode(self, x: Tensor) -> Tensor:
-        return self.sde.drift.encode(x)
-
-    def built(self, *, noisy: bool) -> SDECell:
-        system = self.sde.built()
-        return SDECell(
-            system.drift,
-            system.diffusion if noisy else None,
-            dt=self.length,
-            scheme=self.scheme if noisy else self.scheme.quiet(),
-            calculus=system.calculus,
-            substeps=self.substeps,
-            inputs=self.inputs,
-        )
-
-    def step(self, states: States, u: Tensor, dt: Tensor | None, xi: Tensor | None, chance: Tensor | None) -> States:
-        (h,) = states
-        length = self.length(h, lambda: self.sde.drift(h, u)) if dt is None else dt
-        if self.substeps > 1:
-            length = length / self.substeps
-        return (self.scheme(self.sde, h, u, length, xi, chance),)
-
-    def extra_repr(self) -> str:
-        return f"inputs={self.inputs}, units={self.units}, scheme={self.scheme.name}, substeps={self.substeps}"
+        if native.available() and like.device.type == "cpu":
+            normal, even = partial(native.gaussian, dtype=kind), partial(native.uniform, dtype=kind)
+        else:
+            normal, even = (partial(law, dtype=kind, device=like.device) for law in (draw, uniform))
+        xi = normal(fine, samples, many, self.noises).to(like) if self.noises else None
+        uniforms = even(fine, samples, many, self.units).to(like) if self.takes_uniforms else None
+        return NoisePath(xi, uniforms)

@@ -1,4 +1,4 @@
-r"""The tanh family in eager torch, faster: one matrix product a step, no graph of the loop, gradients by hand.
+r"""The tanh family in eager torch, faster: one matrix product per step, no graph of the loop, gradients by hand.
 
 Every member of the family, in every noise convention, is the affine step
 
@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from noisyrnn.sde.diffusion import Strength
+from noisyrnn.sde.convention import NoiseLaw
 
 _COLLECTED = 32  # steps whose factors are multiplied at once; more would leave the cache
 
@@ -32,41 +32,36 @@ class StepLaw:
     ``valid`` (time, batch, 1) is false beyond a sequence's end, where both are zero.
     """
 
-    additive: Strength | None = None
-    multiplicative: Strength = 0.0
-    released: bool = False
+    noise: NoiseLaw
     xi: Tensor | None = None
-    chance: Tensor | None = None
+    uniforms: Tensor | None = None
     valid: Tensor | None = None
-
-    @property
-    def learned(self) -> bool:
-        """Whether a strength is a tensor, which may want a gradient."""
-        return isinstance(self.additive, Tensor) or isinstance(self.multiplicative, Tensor)
 
     def alpha(self, time: int, dt: Tensor) -> Tensor:
         """Factor of the drift."""
         size = dt
-        if self.released and self.chance is not None:
-            size = dt * self._factor(self.chance[time])
+        if self.noise.released and self.uniforms is not None:
+            size = dt * self._factor(self.uniforms[time])
         elif self.xi is not None and self._spread:
-            size = torch.addcmul(dt, dt.sqrt() * self.multiplicative, self.xi[time])
+            size = torch.addcmul(dt, dt.sqrt() * self.noise.multiplicative, self.xi[time])
         return size if self.valid is None else size * self.valid[time]
 
     def beta(self, time: int, dt: Tensor) -> Tensor | None:
         """What is added to the state, if anything."""
-        if self.xi is None or self.additive is None:
+        additive = self.noise.additive
+        if self.xi is None or additive is None:
             return None
-        strength = self.additive if self.released else dt.sqrt() * self.additive
+        strength = additive if self.noise.released else dt.sqrt() * additive
         added = self.xi[time] * strength
         return added if self.valid is None else added * self.valid[time]
 
     def slope(self, time: int, dt: Tensor, drift: Tensor) -> Tensor:
         """Derivative of the next state in the step size."""
-        if self.released:
-            found = drift if self.chance is None else drift * self._factor(self.chance[time])
-        elif self.xi is not None and self.additive is not None:
-            found = drift + (self.additive + self.multiplicative * drift) * self.xi[time] / (2 * dt.sqrt())
+        additive = self.noise.additive
+        if self.noise.released:
+            found = drift if self.uniforms is None else drift * self._factor(self.uniforms[time])
+        elif self.xi is not None and additive is not None:
+            found = drift + (additive + self.noise.multiplicative * drift) * self.xi[time] / (2 * dt.sqrt())
         else:
             found = drift
         return found if self.valid is None else found * self.valid[time]
@@ -74,11 +69,12 @@ class StepLaw:
     @property
     def _spread(self) -> bool:
         """Whether Gaussian noise multiplies the drift, as in the Ito convention."""
-        used = isinstance(self.multiplicative, Tensor) or self.multiplicative != 0
-        return not self.released and self.additive is not None and used
+        law = self.noise
+        used = isinstance(law.multiplicative, Tensor) or law.multiplicative != 0
+        return not law.released and law.additive is not None and used
 
-    def _factor(self, chance: Tensor) -> Tensor:
-        return chance * self.multiplicative + (1 - self.multiplicative)
+    def _factor(self, uniforms: Tensor) -> Tensor:
+        return uniforms * self.noise.multiplicative + (1 - self.noise.multiplicative)
 
 
 def affine_loop(
@@ -115,7 +111,7 @@ class _AffineScan(torch.autograd.Function):
         ctx: Any, u: Tensor, h: Tensor, A: Tensor | None, W: Tensor, dt: Tensor, law: StepLaw
     ) -> tuple[Tensor, Tensor]:
         steps, batch, units = u.shape
-        joined = _joined(A, W)
+        joined = _joint_matrix(A, W)
         wanted, dt_wanted = any(ctx.needs_input_grad), ctx.needs_input_grad[4]
         states = u.new_empty(steps + 1, batch, units)
         states[0] = h
@@ -148,7 +144,7 @@ class _AffineScan(torch.autograd.Function):
             return (*_differentiable(ctx, gradients, u, h, A, W, dt), None)
         of_states, of_last = gradients
         steps, batch, units = u.shape
-        joined = _joined(A, W).mT.contiguous()
+        joined = _joint_matrix(A, W).mT.contiguous()
         g_u = torch.empty_like(u)
         g_dt = torch.zeros_like(dt[:1] if _constant(dt) else dt) if ctx.needs_input_grad[4] else None
         local = u.new_empty(_COLLECTED, batch, joined.shape[0])
@@ -182,7 +178,7 @@ def _constant(dt: Tensor) -> bool:
     return dt.stride(0) == 0
 
 
-def _joined(A: Tensor | None, W: Tensor) -> Tensor:
+def _joint_matrix(A: Tensor | None, W: Tensor) -> Tensor:
     return (W if A is None else torch.cat((A, W))).mT.contiguous()
 
 

@@ -5,9 +5,9 @@ Layers, directions and axes are those of torch: x is (time, batch, inputs), or (
 these for coRNN; of a stack, each layer sees the outputs of the one below.
 
 Beyond torch: ``lengths`` or ``mask`` for sequences of unequal length (a PackedSequence works too), ``dt`` for irregular
-sampling, and the noise: on in ``train()``, off in ``eval()``, forced by ``noise=True`` or ``False``. One 64-bit key a
-call comes from ``generator`` (torch's global one by default); ``key`` gives it directly, with the first sample's index
-for batches that are split and the first step's for streams.
+sampling, and the noise: on in ``train()``, off in ``eval()``, forced by ``noise=True`` or ``False``. Each call takes a
+64-bit key from ``generator`` (torch's global one by default); ``key`` gives it directly, with the first sample's index
+for batches that are split and the first step's for sequences that are fed piece by piece.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from noisyrnn.rnn.cell import Cell, States
-from noisyrnn.rnn.fused import Route, run
-from noisyrnn.rnn.lengths import checked_lengths, reversed_in_time
-from noisyrnn.sde.brownian import Key, fresh_key, uniform
+from noisyrnn.rnn.cell import Call, Cell, States
+from noisyrnn.rnn.irregular import step_sizes
+from noisyrnn.rnn.lengths import checked_lengths, reversed_in_time, zero_beyond
+from noisyrnn.rnn.routes import Route, run
+from noisyrnn.sde.brownian import Channel, Key, fresh_key, uniform
 from noisyrnn.sde.steps import ConstantStep
-
-_DROPOUT_STREAM = 1 << 32  # far from the streams of layers and directions
 
 Hidden = Tensor | tuple[Tensor, ...]
 
@@ -35,7 +34,7 @@ class Layer(nn.Module):
 
     Cells are given in torch's order: layer 0 forward, layer 0 backward (if bidirectional), layer 1 forward, and so on.
 
-    >>> from noisyrnn.rnn.cell import SDECell
+    >>> from noisyrnn.rnn import SDECell
     >>> from noisyrnn.sde import AdditiveNoise, Drift
     >>> class Pull(Drift):
     ...     def forward(self, h, u):
@@ -91,6 +90,11 @@ class Layer(nn.Module):
         return 2 if self.bidirectional else 1
 
     @property
+    def substeps(self) -> int:
+        """The most steps that a cell makes for one input."""
+        return max(cell.substeps for cell in self._all())
+
+    @property
     def num_layers(self) -> int:
         return len(self.cells) // self.directions
 
@@ -123,15 +127,39 @@ class Layer(nn.Module):
     ) -> tuple[Tensor | PackedSequence | None, Hidden]:
         """Outputs of the top layer, and the last states of all layers.
 
-        ``outputs=False`` says that only the last states matter: the outputs come back as None where leaving them out
-        saves time or memory. ``chunk`` (about the square root of the number of steps) trades one more forward pass of
-        the native kernel for memory that grows with that square root.
+        Parameters
+        ----------
+        x
+            Inputs (time, batch, inputs), (batch, time, inputs) with ``batch_first``, (time, inputs), or packed.
+        h_0
+            States to begin from, (layers x directions, batch, units); zeros by default.
+        lengths, mask
+            Valid steps of each sample, as numbers (batch) or as a boolean prefix (batch, time).
+        dt
+            Step sizes that replace a constant one: a number, one per step, or one per sample and step.
+        noise
+            Whether hidden noise is on; by default in ``train()`` and not in ``eval()``.
+        generator, key
+            Where the noise comes from: a generator that a new key is drawn from, or the key itself.
+        route
+            How the sequence is run, the fastest that fits by default; the numbers are the same to rounding.
+        outputs
+            False says that only the last states matter: outputs come back as None where leaving them out saves time
+            or memory.
+        chunk
+            About the square root of the number of steps: trades one more forward pass of the native kernel for memory
+            that grows with that square root.
+
+        Returns
+        -------
+        output, h_n
+            As ``torch.nn.RNN`` gives them; beyond a sequence's end outputs are zero, and h_n is its last valid state.
         """
         if isinstance(x, PackedSequence):
             if lengths is not None or mask is not None:
                 raise ValueError("A PackedSequence carries its lengths; do not pass lengths or mask beside it.")
-            call = {"dt": dt, "noise": noise, "generator": generator, "key": key, "route": route}
-            return self._packed(x, h_0, **call, outputs=outputs, chunk=chunk)
+            given = {"dt": dt, "noise": noise, "generator": generator, "key": key, "route": route}
+            return self._run_packed(x, h_0, **given, outputs=outputs, chunk=chunk)
         self._check_input(x)
         single = x.ndim == 2
         inside = x.unsqueeze(1) if single else x.transpose(0, 1) if self.batch_first else x
@@ -141,12 +169,13 @@ class Layer(nn.Module):
         states = self._states(h_0, batch, inside, single)
         noise_key = self._noise_key(noise, generator, key)
         dropout_key = (noise_key or key or fresh_key(generator)) if self._drops() else None
-        output, last = self._stacked(inside, states, counts, sizes, noise_key, dropout_key, route, outputs, chunk)
+        call = Call(key=noise_key, dt=sizes, lengths=counts, outputs=outputs, chunk=chunk)
+        output, last = self._run_stack(zero_beyond(inside, counts), states, call, dropout_key, route)
         if single:
-            return None if output is None else output.squeeze(1), _joined(last, lambda state: state.squeeze(1))
+            return None if output is None else output.squeeze(1), _join(last, lambda state: state.squeeze(1))
         if output is not None and self.batch_first:
             output = output.transpose(0, 1)
-        return output, _joined(last, lambda state: state)
+        return output, _join(last, lambda state: state)
 
     def last(self, h_n: Hidden) -> Tensor:
         """What the top layer shows of its last valid states, (batch, directions x units)."""
@@ -154,49 +183,40 @@ class Layer(nn.Module):
         top = range(len(self.cells) - self.directions, len(self.cells))
         return torch.cat([self._cell(index).observe(tuple(part[index] for part in parts)) for index in top], dim=-1)
 
-    def _stacked(
+    def _run_stack(
         self,
         x: Tensor,
         states: list[States],
-        lengths: Tensor | None,
-        dt: Tensor | None,
-        noise_key: Key | None,
+        call: Call,
         dropout_key: Key | None,
         route: Route | None,
-        outputs: bool,
-        chunk: int | None,
     ) -> tuple[Tensor | None, list[States]]:
         last: list[States] = []
+        lengths = call.lengths
         for layer in range(self.num_layers):
             if layer and dropout_key is not None:
-                x = self._dropped(x, dropout_key, layer)
+                x = self._dropout(x, dropout_key, layer)
             shown: list[Tensor] = []
-            wanted = outputs or layer < self.num_layers - 1
+            wanted = call.outputs or layer < self.num_layers - 1
             for direction in range(self.directions):
                 index = layer * self.directions + direction
                 cell = self._cell(index)
-                seen, sizes = x, dt
+                key = call.key.at(layer=layer, direction=direction) if call.key and cell.noisy else None
+                own, seen = call._replace(key=key, outputs=wanted), x
                 if direction:
                     seen = reversed_in_time(x, lengths)
-                    sizes = None if dt is None else reversed_in_time(dt.expand(-1, x.shape[1], -1), lengths)
-                key = noise_key.at(layer=layer, direction=direction) if noise_key and cell.noisy else None
-                output, end = run(
-                    cell, seen, states[index], key=key, dt=sizes, lengths=lengths, route=route, outputs=wanted,
-                    chunk=chunk,
-                )  # fmt: skip
+                    if call.dt is not None:
+                        own = own._replace(dt=reversed_in_time(call.dt.expand(-1, x.shape[1], -1), lengths))
+                output, end = run(cell, seen, states[index], own, route=route)
                 last.append(end)
                 if wanted and output is not None:
                     shown.append(reversed_in_time(output, lengths) if direction else output)
             if not wanted:
                 return None, last
             x = shown[0] if len(shown) == 1 else torch.cat(shown, dim=-1)
-        if lengths is not None:
-            # As torch pads: outputs beyond a sequence's end are zero.
-            beyond = torch.arange(x.shape[0], device=x.device).unsqueeze(-1) >= lengths
-            x = x.masked_fill(beyond.unsqueeze(-1), 0)
-        return x, last
+        return zero_beyond(x, lengths), last  # as torch pads
 
-    def _packed(self, x: PackedSequence, h_0: Hidden | None, **call: Any) -> tuple[PackedSequence | None, Hidden]:
+    def _run_packed(self, x: PackedSequence, h_0: Hidden | None, **call: Any) -> tuple[PackedSequence | None, Hidden]:
         padded, counts = pad_packed_sequence(x, batch_first=self.batch_first)
         output, h_n = self(padded, h_0, lengths=counts.to(padded.device), **call)
         if output is None:
@@ -220,10 +240,10 @@ class Layer(nn.Module):
     def _drops(self) -> bool:
         return self.training and self.dropout > 0 and self.num_layers > 1
 
-    def _dropped(self, x: Tensor, key: Key, layer: int) -> Tensor:
-        stream = Key(value=key.value, stream=_DROPOUT_STREAM + layer, sample=key.sample, step=key.step)
-        chance = uniform(stream, x.shape[1], x.shape[0], x.shape[2]).to(x.device)
-        return x * (chance >= self.dropout) / (1 - self.dropout)
+    def _dropout(self, x: Tensor, key: Key, layer: int) -> Tensor:
+        steps, batch, units = x.shape
+        uniforms = uniform(key.at(layer=layer), batch, steps, units, device=x.device, channel=Channel.DROPOUT)
+        return x * (uniforms >= self.dropout) / (1 - self.dropout)
 
     def _check_input(self, x: Tensor) -> None:
         order = "(batch, time, inputs)" if self.batch_first else "(time, batch, inputs)"
@@ -244,29 +264,15 @@ class Layer(nn.Module):
             )
 
     def _step_sizes(self, dt: float | Tensor | None, batch: int, steps: int, like: Tensor) -> Tensor | None:
-        """dt as (time, 1 or batch, 1)."""
         if dt is None:
             return None
         for cell in self._all():
-            if not cell.timed or not isinstance(getattr(cell, "length", None), ConstantStep):
+            if not cell.timed or not isinstance(getattr(cell, "step_size", None), ConstantStep):
                 raise ValueError(
                     f"dt replaces a constant step size, which this {type(self).__name__} does not have; "
                     "build it with a fixed dt (learned_step=False), or leave dt out."
                 )
-        sizes = torch.as_tensor(dt, dtype=like.dtype, device=like.device)
-        if not bool((sizes > 0).all()) or not bool(sizes.isfinite().all()):
-            raise ValueError("Step sizes dt must be positive and finite; drop or merge samples taken at the same time.")
-        if sizes.ndim == 0:
-            return sizes.expand(steps, 1, 1)
-        if sizes.shape == (steps,):
-            return sizes.reshape(steps, 1, 1)
-        if sizes.shape == ((batch, steps) if self.batch_first else (steps, batch)):
-            return (sizes.mT if self.batch_first else sizes).unsqueeze(-1)
-        axes = "(batch, time)" if self.batch_first else "(time, batch)"
-        raise ValueError(
-            f"dt must be a number, one for each of the {steps} steps, or one for each sample and step {axes}; "
-            f"got shape {tuple(sizes.shape)}."
-        )
+        return step_sizes(dt, batch=batch, steps=steps, batch_first=self.batch_first, like=like)
 
     def _states(self, h_0: Hidden | None, batch: int, like: Tensor, single: bool) -> list[States]:
         if h_0 is None:
@@ -285,6 +291,6 @@ class Layer(nn.Module):
         return [tuple(part[index] for part in whole) for index in range(count)]
 
 
-def _joined(states: list[States], shaped: Callable[[Tensor], Tensor]) -> Hidden:
+def _join(states: list[States], shaped: Callable[[Tensor], Tensor]) -> Hidden:
     parts = tuple(shaped(torch.stack(part)) for part in zip(*states, strict=True))
     return parts[0] if len(parts) == 1 else parts

@@ -42,6 +42,22 @@ def checked_lengths(
     return lengths.long()
 
 
+def zero_beyond(x: Tensor, lengths: Tensor | None) -> Tensor:
+    """x (time, batch, ...) with zeros beyond each sample's length, whatever stood there.
+
+    What is multiplied by zero or passed over by ``torch.where`` later has a gradient of 0 times it: NaN, where it was
+    not finite. So it must not be there in the first place.
+
+    >>> zero_beyond(torch.tensor([[1.0], [torch.nan]]), torch.tensor([1]))
+    tensor([[1.],
+            [0.]])
+    """
+    if lengths is None:
+        return x
+    beyond = torch.arange(x.shape[0], device=x.device).unsqueeze(1) >= lengths
+    return x.masked_fill(beyond.reshape(*beyond.shape, *[1] * (x.ndim - 2)), 0)
+
+
 def reversed_in_time(x: Tensor, lengths: Tensor | None) -> Tensor:
     """x (time, batch, ...) backwards, each sample within its own length; what is beyond stays where it is.
 

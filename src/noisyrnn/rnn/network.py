@@ -37,12 +37,17 @@ class Classifier(nn.Module):
 
     def features(self, x: Tensor, **call: Any) -> Tensor:
         """Last valid state of the top layer, (batch, output_size)."""
+        return self.layer.last(self.states(x, **call))
+
+    def states(self, x: Tensor, **call: Any) -> Any:
+        """Last valid states h_n of all layers, as the layer gives them."""
         if x.ndim != 3:
             raise ValueError(f"A classifier takes (batch, time, inputs), got shape {tuple(x.shape)}.")
-        _, h_n = self.layer(x if self.layer.batch_first else x.transpose(0, 1), outputs=False, **self._turned(call))
-        return self.layer.last(h_n)
+        turned = x if self.layer.batch_first else x.transpose(0, 1)
+        _, h_n = self.layer(turned, outputs=False, **self._turn(call))
+        return h_n
 
-    def _turned(self, call: dict[str, Any]) -> dict[str, Any]:
+    def _turn(self, call: dict[str, Any]) -> dict[str, Any]:
         dt = call.get("dt")
         if isinstance(dt, Tensor) and dt.ndim == 2 and not self.layer.batch_first:
             return {**call, "dt": dt.mT}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import Signature, signature
-from typing import Any, ClassVar, TypedDict, Unpack
+from typing import Any
 
 import torch
 
@@ -12,28 +11,16 @@ from noisyrnn.rnn.cell import Cell
 from noisyrnn.rnn.layer import Layer
 
 
-class Stack(TypedDict, total=False):
-    """What a stacked layer takes as ``torch.nn.RNN`` does, for a layer's own constructor to pass on."""
-
-    batch_first: bool
-    dropout: float
-    bidirectional: bool
-    device: Any
-    dtype: torch.dtype | None
-
-
 class StackedLayer(Layer):
     """``num_layers`` equal layers, in one or both directions; ``cell`` makes a cell from its number of inputs.
 
     >>> class Leaky(Cell):
-    ...     def step(self, states, u, dt, xi, chance):
+    ...     def step(self, states, u, dt, xi, uniforms):
     ...         return (0.9 * states[0] + u.mean(-1, keepdim=True),)
     >>> layer = StackedLayer(lambda inputs: Leaky(inputs, units=4), 3, 4, 2, bidirectional=True)
     >>> [cell.inputs for cell in layer.cells]
     [3, 3, 8, 8]
     """
-
-    __signature__: ClassVar[Signature]
 
     def __init__(
         self,
@@ -59,13 +46,3 @@ class StackedLayer(Layer):
             bidirectional=bidirectional,
         )
         self.to(device=device, dtype=dtype)
-
-    def __init_subclass__(cls) -> None:
-        # Help and completion show the names that are passed on, not the pack they travel in.
-        super().__init_subclass__()
-        own = signature(cls.__init__)
-        _, *shown = own.parameters.values()
-        if shown and shown[-1].annotation in ("Unpack[Stack]", Unpack[Stack]):
-            known = signature(StackedLayer.__init__).parameters
-            shown[-1:] = [known[name] for name in Stack.__annotations__]
-        cls.__signature__ = own.replace(parameters=shown)

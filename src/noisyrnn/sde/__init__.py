@@ -1,6 +1,6 @@
 """One instant: drift, diffusion, noise, scheme and step size of dh = f(h, x) dt + g(h, x) dB."""
 
-from noisyrnn.sde.activation import TANH, Activation, ActivationName, activation
+from noisyrnn.sde.activations import TANH, Activation, ActivationName, activation
 from noisyrnn.sde.brownian import Key, coarsen, draw, fresh_key, uniform
 from noisyrnn.sde.constants import (
     growth_constant,
@@ -8,6 +8,7 @@ from noisyrnn.sde.constants import (
     lipschitz_constant,
     lipschitz_constant_as_printed,
 )
+from noisyrnn.sde.convention import Convention, NoiseLaw
 from noisyrnn.sde.diffusion import (
     AdditiveNoise,
     CommonNoise,
@@ -19,7 +20,7 @@ from noisyrnn.sde.diffusion import (
     StateNoise,
 )
 from noisyrnn.sde.drift import Drift, GatedDrift, TanhDrift
-from noisyrnn.sde.pace import Dropout, LinearTaming, Pace, StochasticDepth
+from noisyrnn.sde.drift_factor import DriftFactor, Dropout, LinearTaming, StochasticDepth
 from noisyrnn.sde.schemes import (
     Scheme,
     SchemeName,
@@ -33,7 +34,7 @@ from noisyrnn.sde.schemes import (
     tamed,
     tamed_as_printed,
 )
-from noisyrnn.sde.steps import ConstantStep, LearnedStep, StateStep, Step, bounded_increment
+from noisyrnn.sde.steps import ConstantStep, LearnedStep, StateStep, StepSize, bounded_increment
 from noisyrnn.sde.system import SDE, Calculus
 
 __all__ = [
@@ -45,23 +46,25 @@ __all__ = [
     "Calculus",
     "CommonNoise",
     "ConstantStep",
+    "Convention",
     "Coupling",
     "DenseNoise",
     "Diffusion",
     "Drift",
+    "DriftFactor",
     "DriftNoise",
     "Dropout",
     "GatedDrift",
     "Key",
     "LearnedStep",
     "LinearTaming",
-    "Pace",
+    "NoiseLaw",
     "Scheme",
     "SchemeName",
     "Silence",
     "StateNoise",
     "StateStep",
-    "Step",
+    "StepSize",
     "StochasticDepth",
     "TanhDrift",
     "activation",

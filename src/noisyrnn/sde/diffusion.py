@@ -1,8 +1,8 @@
 r"""Diffusions g of dh = f dt + g dB: how noise enters the state.
 
-Each states its coupling, the one fact that decides which schemes are right for it: of which coordinates of h does a
-column of g depend? The paper's class (its equation 4) is g = eps (sigma_1 I + sigma_2 diag f), which is COUPLED because
-f_i depends on all of h.
+Each states its coupling, the one fact that decides which schemes (formulas of one step, ``sde.schemes``) are right for
+it: of which coordinates of h does a column of g depend? The paper's class (its equation 4) is
+g = eps (sigma_1 I + sigma_2 diag f), with a common level eps; it is COUPLED because f_i depends on all of h.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from enum import Flag, auto
 import torch
 from torch import Tensor, nn
 
+from noisyrnn.sde.convention import Strength
 from noisyrnn.sde.drift import hold
 from noisyrnn.types import Noise, State
-
-Strength = float | Tensor
-"""How strong a noise is: a number, one for each unit, or a Parameter that is learned."""
 
 
 class Coupling(Flag):
@@ -42,7 +40,7 @@ class Coupling(Flag):
 class Diffusion(nn.Module, ABC):
     """g(h) xi, given the drift f(h) that the scheme has at hand anyway.
 
-    An own diffusion needs ``coupling`` and ``forward``; ``noises`` too if it has not one Brownian motion a unit.
+    An own diffusion needs ``coupling`` and ``forward``; ``noises`` too if it has not one Brownian motion per unit.
 
     >>> class Logistic(Diffusion):
     ...     coupling, diagonal = Coupling.DIAGONAL, True
@@ -71,6 +69,10 @@ class Diffusion(nn.Module, ABC):
         columns = [self(h, f, column.expand(*h.shape[:-1], noises)).expand_as(h) for column in basis]
         return torch.stack(columns, dim=-1) if columns else h.new_zeros(*h.shape, 0)
 
+    def strengths(self) -> tuple[Strength | None, Strength] | None:
+        """(sigma_1, sigma_2) where g = sigma_1 I + sigma_2 diag f, else None; sigma_1 is None where g = 0."""
+        return None
+
     def lipschitz(self, drift: float) -> float:
         """L_g with ||g(h) - g(h')||_F <= L_g ||h - h'||, given the drift's own constant."""
         raise ValueError(f"{type(self).__name__} states no Lipschitz constant; override its lipschitz().")
@@ -86,6 +88,9 @@ class Silence(Diffusion):
 
     def forward(self, h: State, f: State, xi: Noise) -> State:
         return torch.zeros_like(h)
+
+    def strengths(self) -> tuple[Strength | None, Strength]:
+        return None, 0.0
 
     def lipschitz(self, drift: float) -> float:
         return 0.0
@@ -117,6 +122,10 @@ class DriftNoise(Diffusion):
     def forward(self, h: State, f: State, xi: Noise) -> State:
         return self.epsilon * (self.additive + self.multiplicative * f) * xi
 
+    def strengths(self) -> tuple[Strength | None, Strength]:
+        coupled = self.coupling is Coupling.COUPLED
+        return self.epsilon * self.additive, self.epsilon * self.multiplicative if coupled else 0.0
+
     def lipschitz(self, drift: float) -> float:
         """eps sigma_2 L_f, because ||diag f - diag f'||_F = ||f - f'||."""
         return self.epsilon * _largest(self.multiplicative) * drift
@@ -134,7 +143,7 @@ class AdditiveNoise(DriftNoise):
 
 
 class StateNoise(Diffusion):
-    """g = sigma diag(h): noise proportional to the state, one Brownian motion a unit."""
+    """g = sigma diag(h): noise proportional to the state, one Brownian motion per unit."""
 
     coupling = Coupling.DIAGONAL
     diagonal = True
@@ -180,7 +189,7 @@ class DenseNoise(Diffusion):
     def noises(self, units: int) -> int:
         if units != self.S.shape[0]:
             raise ValueError(
-                f"DenseNoise has {self.S.shape[0]} rows but the drift has {units} units; give one row a unit."
+                f"DenseNoise has {self.S.shape[0]} rows but the drift has {units} units; give one row per unit."
             )
         return self.S.shape[1]
 
@@ -195,7 +204,7 @@ def _hold_strength(module: nn.Module, name: str, value: Strength) -> None:
     if isinstance(value, nn.Parameter):
         module.register_parameter(name, value)
         return
-    tensor = torch.as_tensor(value)
+    tensor = _tensor(value)
     if not bool(torch.isfinite(tensor).all()) or bool((tensor < 0).any()):
         raise ValueError(f"Noise strength {name} must be finite and at least 0, got {value}.")
     if isinstance(value, Tensor):
@@ -206,13 +215,18 @@ def _hold_strength(module: nn.Module, name: str, value: Strength) -> None:
 
 
 def _largest(strength: Strength) -> float:
-    return float(torch.as_tensor(strength).detach().abs().max())
+    return float(_tensor(strength).detach().abs().max())
 
 
 def _level_coupling(additive: Strength, multiplicative: Strength, epsilon: float) -> Coupling:
     def present(value: Strength) -> bool:
-        return epsilon > 0 and (isinstance(value, nn.Parameter) or bool((torch.as_tensor(value) != 0).any()))
+        return epsilon > 0 and (isinstance(value, nn.Parameter) or bool((_tensor(value) != 0).any()))
 
     if present(multiplicative):
         return Coupling.COUPLED
     return Coupling.ADDITIVE if present(additive) else Coupling.SILENT
+
+
+def _tensor(strength: Strength) -> Tensor:
+    """The strength as a tensor with a value, also while a network is laid out on the meta device."""
+    return strength if isinstance(strength, Tensor) else torch.as_tensor(strength, device="cpu")

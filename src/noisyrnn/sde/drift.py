@@ -1,4 +1,7 @@
-r"""Drifts f(h, u) of dh = f dt + g dB. The paper's own (its equation 3): f(h, x) = A h + a(W h + U x + b)."""
+r"""Drifts f(h, u) of dh = f dt + g dB. The paper's own (its equation 3): f(h, x) = A h + a(W h + U x + b).
+
+a is an activation: a function of one number whose slopes are known, tanh by default (``sde.activations``).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from noisyrnn.sde.activation import TANH, Activation
+from noisyrnn.sde.activations import TANH, Activation
 from noisyrnn.types import Drive, State
 
 
@@ -16,7 +19,7 @@ class Drift(nn.Module, ABC):
     """f(h, u): where the state goes, given the drive u that an input exerts.
 
     An own drift needs ``units`` and ``forward``. Override ``encode`` for what depends on the input alone (it is applied
-    to a whole sequence at once) and ``built`` for what depends on neither (it is called once a sequence).
+    to a whole sequence at once) and ``built`` for what depends on neither (it is called once per sequence).
 
     >>> class Cubic(Drift):
     ...     def forward(self, h, u):
@@ -36,7 +39,10 @@ class Drift(nn.Module, ABC):
         return x
 
     def built(self) -> Drift:
-        """The same drift with its matrices built, for the length of one sequence."""
+        """The same drift with its matrices built, for the length of one sequence.
+
+        A model may make A and W from other parameters that are learned; it does so here, and not at every step.
+        """
         return self
 
     @abstractmethod
@@ -68,11 +74,11 @@ class TanhDrift(Drift):
     def __init__(self, A: Tensor | None, W: Tensor, U: Tensor, b: Tensor, activation: Activation = TANH) -> None:
         units = W.shape[0]
         super().__init__(units)
-        _shaped("W", W, (units, units))
-        _shaped("U", U, (units, U.shape[-1]))
-        _shaped("b", b, (units,))
+        _check_shape("W", W, (units, units))
+        _check_shape("U", U, (units, U.shape[-1]))
+        _check_shape("b", b, (units,))
         if A is not None:
-            _shaped("A", A, (units, units))
+            _check_shape("A", A, (units, units))
         for name, matrix in {"A": A, "W": W, "U": U, "b": b}.items():
             hold(self, name, matrix)
         self.activation = activation
@@ -132,7 +138,7 @@ class GatedDrift(Drift):
             "c": (units,),
         }
         for name, matrix in {"W": W, "U": U, "b": b, "V": V, "c": c}.items():
-            _shaped(name, matrix, shapes[name])
+            _check_shape(name, matrix, shapes[name])
             hold(self, name, matrix)
         self.activation = activation
 
@@ -154,6 +160,6 @@ def hold(module: nn.Module, name: str, value: Any) -> None:
         module.register_buffer(name, value)
 
 
-def _shaped(name: str, matrix: Tensor, shape: tuple[int, ...]) -> None:
+def _check_shape(name: str, matrix: Tensor, shape: tuple[int, ...]) -> None:
     if tuple(matrix.shape) != shape:
         raise ValueError(f"{name} must have shape {shape}, got {tuple(matrix.shape)}.")

@@ -1,6 +1,7 @@
 r"""Schemes: one step of size dt for dh = f dt + g dB. Each states order, calculus and the noise it is right for.
 
-A scheme is a function of (sde, h, u, dt, xi) with facts attached. A wrong combination is refused when a cell is built:
+A scheme is a function of (sde, h, u, dt, xi) with facts attached; with strong order p its mean error along one noise
+path falls as dt^p. A wrong combination is refused when scheme and system meet, in a cell (``rnn.sde_cell``):
 
     Milstein with the diagonal formula is wrong where g_i depends on all of h, as the paper's own noise does;
     Heun converges to the Stratonovich solution, which is another process than the Ito one unless g is constant;
@@ -9,20 +10,22 @@ A scheme is a function of (sde, h, u, dt, xi) with facts attached. A wrong combi
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from noisyrnn.sde.diffusion import Coupling
-from noisyrnn.sde.pace import AsPrinted, HutzenthalerJentzenKloeden, Pace, UniformFactor
-from noisyrnn.sde.steps import Step
+from noisyrnn.sde.convention import Convention, NoiseLaw
+from noisyrnn.sde.diffusion import Coupling, Diffusion
+from noisyrnn.sde.drift_factor import AsPrinted, DriftFactor, HutzenthalerJentzenKloeden, UniformFactor
+from noisyrnn.sde.steps import StepSize
 from noisyrnn.sde.system import SDE, Calculus
-from noisyrnn.types import Drive, Noise, State, StepSize
+from noisyrnn.types import Drive, Dt, Noise, State
 
 Advance = Callable[..., State]
 
@@ -41,22 +44,39 @@ class Scheme:
     """Strong orders for gentler noise."""
     rooted: bool = True
     """Whether it takes the square root of dt."""
-    pace: Pace | None = None
+    drift_factor: DriftFactor | None = None
+    convention: Convention | None = None
+    """Which reading of g = sigma_1 I + sigma_2 diag f it is; None where it is neither."""
+    multiplicative: float = 0.0
+    """m, where the noise on the drift is the scheme's own."""
+    made_by: tuple[Callable[..., Scheme], tuple[Any, ...]] | None = field(default=None, repr=False, compare=False)
+    """The call that gives this scheme, where it is no module's own name."""
 
     @property
-    def chance(self) -> bool:
+    def takes_uniforms(self) -> bool:
         """Whether it needs uniform random numbers beside the Gaussian ones."""
-        return self.pace is not None and self.pace.chance
+        return self.drift_factor is not None and self.drift_factor.takes_uniforms
 
     def strong_order(self, coupling: Coupling) -> float | None:
         """Strong order on noise of this coupling."""
         return self.order_for.get(coupling, self.order)
 
     def quiet(self) -> Scheme:
-        """The same scheme with its random pace switched off."""
-        return euler_maruyama if self.chance else self
+        """The same scheme with its random factor switched off."""
+        return euler_maruyama if self.takes_uniforms else self
 
-    def check(self, sde: SDE, step: Step | None = None) -> None:
+    def noise_law(self, diffusion: Diffusion) -> NoiseLaw | None:
+        """The noise of this scheme and diffusion in the words of one of the paper's conventions, if it has such."""
+        strengths = diffusion.strengths()
+        if self.convention is None or strengths is None:
+            return None
+        additive, multiplicative = strengths
+        own = self.convention is Convention.RELEASED
+        return NoiseLaw(
+            convention=self.convention, additive=additive, multiplicative=self.multiplicative if own else multiplicative
+        )
+
+    def check(self, sde: SDE, step: StepSize | None = None) -> None:
         """Refuse a system or step size that this scheme is wrong for."""
         coupling = sde.diffusion.coupling
         if coupling not in self.handles:
@@ -82,27 +102,21 @@ class Scheme:
             return "Use euler_maruyama, which is right for any noise."
         return "Use euler_maruyama, or choose a diffusion that it handles."
 
-    def __call__(
-        self, sde: SDE, h: State, u: Drive, dt: StepSize, xi: Noise | None, chance: Tensor | None = None
-    ) -> State:
-        """State after one step: xi is standard normal, ``chance`` uniform on [0, 1) where the scheme needs it."""
-        if self.pace is not None:
-            return self.advance(sde, h, u, dt, xi, self.pace, chance)
+    def __call__(self, sde: SDE, h: State, u: Drive, dt: Dt, xi: Noise | None, uniforms: Tensor | None = None) -> State:
+        """State after one step: xi is standard normal, ``uniforms`` uniform on [0, 1) where the scheme needs it."""
+        if self.drift_factor is not None:
+            return self.advance(sde, h, u, dt, xi, self.drift_factor, uniforms)
         return self.advance(sde, h, u, dt, xi)
 
     def __repr__(self) -> str:
         return f"<scheme {self.name}>"
 
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        # The function inside shares its name with the scheme, so pickle can find the scheme but not the function.
-        module = sys.modules[self.advance.__module__]
-        if getattr(module, self.name, None) is self:
-            return self.name
-        if self.pace is not None and self.advance is _adaptive_advance:
-            return adaptive, (self.pace,)
-        if self.pace is not None and self.advance is _released_advance and isinstance(self.pace, UniformFactor):
-            return released, (self.pace.multiplicative,)
-        return super().__reduce__()
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As it was made: its function cannot be found by name, because the name is the scheme's.
+        return self.made_by or (_scheme_of, (self.advance.__module__, self.advance.__qualname__))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Scheme:
+        return self
 
 
 def scheme(
@@ -112,8 +126,9 @@ def scheme(
     handles: Coupling,
     order_for: Mapping[Coupling, float] | None = None,
     rooted: bool = True,
+    convention: Convention | None = None,
 ) -> Callable[[Advance], Scheme]:
-    """State the facts of a step function, and make a :class:`Scheme` of it.
+    """State the facts of a step function, and make a :class:`Scheme` of it; each fact is a field there.
 
     >>> @scheme(order=0.5, calculus=Calculus.ITO, handles=Coupling.any())
     ... def my_scheme(sde, h, u, dt, xi):
@@ -126,14 +141,17 @@ def scheme(
     def stated(advance: Advance) -> Scheme:
         return Scheme(
             name=advance.__name__, advance=advance, order=order, calculus=calculus, handles=handles,
-            order_for=order_for or {}, rooted=rooted,
+            order_for=order_for or {}, rooted=rooted, convention=convention,
         )  # fmt: skip
 
     return stated
 
 
-@scheme(order=0.5, order_for={Coupling.ADDITIVE: 1.0}, calculus=Calculus.ITO, handles=Coupling.any())
-def euler_maruyama(sde: SDE, h: State, u: Drive, dt: StepSize, xi: Noise | None) -> State:
+@scheme(
+    order=0.5, order_for={Coupling.ADDITIVE: 1.0}, calculus=Calculus.ITO, handles=Coupling.any(),
+    convention=Convention.ITO,
+)  # fmt: skip
+def euler_maruyama(sde: SDE, h: State, u: Drive, dt: Dt, xi: Noise | None) -> State:
     """h + f dt + g sqrt(dt) xi."""
     f = sde.drift(h, u)
     return h + f * dt if xi is None else h + f * dt + sde.diffusion(h, f, xi) * dt.sqrt()
@@ -144,7 +162,7 @@ def euler_maruyama(sde: SDE, h: State, u: Drive, dt: StepSize, xi: Noise | None)
     calculus=Calculus.ITO,
     handles=Coupling.SILENT | Coupling.ADDITIVE | Coupling.DIAGONAL | Coupling.COMMON,
 )
-def milstein(sde: SDE, h: State, u: Drive, dt: StepSize, xi: Noise | None) -> State:
+def milstein(sde: SDE, h: State, u: Drive, dt: Dt, xi: Noise | None) -> State:
     """h + f dt + g sqrt(dt) xi + (g' g) (xi^2 - 1) dt / 2, where g' g is the derivative of g along itself.
 
     One formula serves diagonal noise and one common Brownian motion: in both, g(h) 1 is a vector field whose derivative
@@ -168,7 +186,7 @@ def milstein(sde: SDE, h: State, u: Drive, dt: StepSize, xi: Noise | None) -> St
     calculus=Calculus.STRATONOVICH,
     handles=Coupling.any(),
 )
-def heun(sde: SDE, h: State, u: Drive, dt: StepSize, xi: Noise | None) -> State:
+def heun(sde: SDE, h: State, u: Drive, dt: Dt, xi: Noise | None) -> State:
     """h + (f + f~) dt / 2 + (g + g~) sqrt(dt) xi / 2 with f~, g~ at the Euler point: Stratonovich."""
     f = sde.drift(h, u)
     if xi is None:
@@ -181,23 +199,24 @@ def heun(sde: SDE, h: State, u: Drive, dt: StepSize, xi: Noise | None) -> State:
 
 
 @scheme(order=0.5, order_for={Coupling.ADDITIVE: 1.0}, calculus=Calculus.ITO, handles=Coupling.any())
-def increment_tamed(sde: SDE, h: State, u: Drive, dt: StepSize, xi: Noise | None) -> State:
+def increment_tamed(sde: SDE, h: State, u: Drive, dt: Dt, xi: Noise | None) -> State:
     """h + D / max(1, dt ||D||), D = f dt + g sqrt(dt) xi (Hutzenthaler and Jentzen 2015)."""
     increment = euler_maruyama(sde, h, u, dt, xi) - h
     return h + increment / (dt * increment.norm(dim=-1, keepdim=True)).clamp(min=1)
 
 
-def adaptive(pace: Pace) -> Scheme:
-    """h + d * f dt + g sqrt(dt) xi, with d from ``pace``: the paper's general adaptive form.
+def adaptive(factor: DriftFactor) -> Scheme:
+    """h + d * f dt + g sqrt(dt) xi, with d from ``factor``: the paper's general adaptive form.
 
-    >>> from noisyrnn.sde.pace import StochasticDepth
-    >>> adaptive(StochasticDepth(0.1)).chance
+    >>> from noisyrnn.sde.drift_factor import StochasticDepth
+    >>> adaptive(StochasticDepth(0.1)).takes_uniforms
     True
     """
     return Scheme(
-        name=f"adaptive({pace})", advance=_adaptive_advance, order=0.5 if pace.vanishes else None,
-        order_for={Coupling.ADDITIVE: 1.0} if pace.vanishes else {},
-        calculus=Calculus.ITO, handles=Coupling.any(), pace=pace,
+        name=f"adaptive({factor})", advance=_adaptive_advance, order=0.5 if factor.vanishes else None,
+        order_for={Coupling.ADDITIVE: 1.0} if factor.vanishes else {},
+        calculus=Calculus.ITO, handles=Coupling.any(), drift_factor=factor,
+        made_by=(adaptive, (factor,)),
     )  # fmt: skip
 
 
@@ -212,23 +231,29 @@ def released(multiplicative: float) -> Scheme:
     """
     return Scheme(
         name=f"released({multiplicative})", advance=_released_advance, order=None, calculus=Calculus.ITO,
-        handles=Coupling.SILENT | Coupling.ADDITIVE, rooted=False, pace=UniformFactor(multiplicative),
+        handles=Coupling.SILENT | Coupling.ADDITIVE, rooted=False, drift_factor=UniformFactor(multiplicative),
+        convention=Convention.RELEASED, multiplicative=multiplicative, made_by=(released, (multiplicative,)),
     )  # fmt: skip
 
 
+def _scheme_of(module: str, name: str) -> Scheme:
+    found: Scheme = attrgetter(name)(import_module(module))
+    return found
+
+
 def _adaptive_advance(
-    sde: SDE, h: State, u: Drive, dt: StepSize, xi: Noise | None, pace: Pace, chance: Tensor | None
+    sde: SDE, h: State, u: Drive, dt: Dt, xi: Noise | None, factor: DriftFactor, uniforms: Tensor | None
 ) -> State:
     f = sde.drift(h, u)
-    moved = h + pace(h, f, dt, chance) * f * dt
+    moved = h + factor(h, f, dt, uniforms) * f * dt
     return moved if xi is None else moved + sde.diffusion(h, f, xi) * dt.sqrt()
 
 
 def _released_advance(
-    sde: SDE, h: State, u: Drive, dt: StepSize, xi: Noise | None, pace: Pace, chance: Tensor | None
+    sde: SDE, h: State, u: Drive, dt: Dt, xi: Noise | None, factor: DriftFactor, uniforms: Tensor | None
 ) -> State:
     f = sde.drift(h, u)
-    moved = h + dt * pace(h, f, dt, chance) * f
+    moved = h + dt * factor(h, f, dt, uniforms) * f
     return moved if xi is None else moved + sde.diffusion(h, f, xi)
 
 

@@ -1,6 +1,7 @@
 """Step sizes dt of one instant: constant, learned for each unit, or a function of the state.
 
-Steps that differ between inputs or samples (irregular sampling) are data, not settings: they go to the layer's call.
+Steps that differ between inputs or samples (irregular sampling) are data, not settings: they come with the input, when
+a network is called.
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from noisyrnn.types import State, StepSize
+from noisyrnn.types import Dt, State
 
 
-class Step(nn.Module, ABC):
-    """dt, which may depend on the state h and on the drift f there."""
+class StepSize(nn.Module, ABC):
+    """dt, which may depend on the state h and on the drift there: f is a function, called only where it is needed."""
 
     positive: bool
     """Whether dt > 0 is guaranteed, as schemes that take its square root need."""
 
     @abstractmethod
-    def forward(self, h: State, f: Callable[[], State]) -> StepSize: ...
+    def forward(self, h: State, f: Callable[[], State]) -> Dt: ...
 
 
-class ConstantStep(Step):
+class ConstantStep(StepSize):
     """dt = constant.
 
     >>> ConstantStep(0.1)
@@ -38,15 +39,15 @@ class ConstantStep(Step):
         # A number, not a buffer: a network converted to double precision gets 0.1, not the single-precision 0.1.
         self.dt = positive_number("dt", dt)
 
-    def forward(self, h: State, f: Callable[[], State]) -> StepSize:
+    def forward(self, h: State, f: Callable[[], State]) -> Dt:
         return torch.full((), self.dt, dtype=h.dtype, device=h.device)
 
     def extra_repr(self) -> str:
         return f"dt={self.dt}"
 
 
-class LearnedStep(Step):
-    """dt in R^n, one learned step a unit: free (as the paper's authors released it) or positive, dt = exp(s).
+class LearnedStep(StepSize):
+    """dt in R^n, one learned step per unit: free (as the paper's authors released it) or positive, dt = exp(s).
 
     >>> LearnedStep(2, 0.1, positive=True)(torch.zeros(1, 2), lambda: torch.zeros(1, 2))
     tensor([0.1000, 0.1000], grad_fn=<ExpBackward0>)
@@ -59,14 +60,14 @@ class LearnedStep(Step):
         start = torch.full((units,), initial)
         self.dt = nn.Parameter(start.log() if positive else start)
 
-    def forward(self, h: State, f: Callable[[], State]) -> StepSize:
+    def forward(self, h: State, f: Callable[[], State]) -> Dt:
         return self.dt.exp() if self.positive else self.dt
 
     def extra_repr(self) -> str:
         return f"units={self.dt.numel()}, positive={self.positive}"
 
 
-class StateStep(Step):
+class StateStep(StepSize):
     """dt = delta(h, f(h)): the paper's adaptive step, one for each sample.
 
     ``delta`` returns (batch, 1) or (batch, units), strictly positive. A choice that meets the paper's stability
@@ -83,7 +84,7 @@ class StateStep(Step):
         super().__init__()
         self.delta = delta
 
-    def forward(self, h: State, f: Callable[[], State]) -> StepSize:
+    def forward(self, h: State, f: Callable[[], State]) -> Dt:
         return self.delta(h, f())
 
 

@@ -57,11 +57,31 @@ def fit(
 ) -> tuple[Epoch, ...]:
     """Epochs of training; the network holds the last weights (or the best, if ``train.best``), in evaluation mode.
 
-    With ``path``, a checkpoint is written after each epoch, after ``every`` batches if given, and on Ctrl-C; if one is
-    there already, training continues from it, also to more epochs than it was begun with. ``branch`` keeps the state
-    before the latest decay, from which another schedule can continue. With ``setting``, and what it says ``about``
-    itself, a checkpoint can rebuild its network.
+    Parameters
+    ----------
+    network, split, train
+        What is trained, on which samples, and how.
+    seed
+        The seed of batch order, hidden noise and input noise; a run depends on nothing else.
+    validation
+        Samples on which each epoch is measured, for ``train.best`` and early stopping.
+    setting, about
+        What a checkpoint rebuilds its network from, and what else it says of itself.
+    path, every
+        Where a checkpoint is written after each epoch, after ``every`` batches if given, and on Ctrl-C; if one is there
+        already, training continues from it, also to more epochs than it was begun with.
+    branch
+        Where the state before the latest decay is kept, from which another schedule can continue.
+    progress
+        Called after each batch.
 
+    Returns
+    -------
+    tuple of Epoch
+        What each epoch gave, those before a resumption included.
+
+    Examples
+    --------
     >>> from noisyrnn.models import Lipschitz
     >>> from noisyrnn.train import fresh
     >>> split = Split(x=torch.randn(8, 5, 1), y=torch.arange(8) % 2)
@@ -78,6 +98,7 @@ def fit(
     noise = None if train.input_noise is None else with_range(train.input_noise, split.x)
     batches = train.batches(len(split))
     doors = state.doors
+    # Ctrl-C and SIGTERM are held back until the batch is done and saved.
     with torch.random.fork_rng(devices=[]), held_back(path is not None) as asked:
         torch.set_rng_state(doors.rest.get_state())
         while state.at.epoch < train.epochs and not state.at.stopped:
@@ -88,7 +109,7 @@ def fit(
                 group["lr"] = group["prescribed"] * train.factor(epoch)
             for batch in range(state.at.batch, batches):
                 part = _part(split, order[batch * train.batch : (batch + 1) * train.batch])
-                x, y, lengths = _disturbed(state, part, noise), part.y.to(weight.device), part.lengths
+                x, y, lengths = _disturb(state, part, noise), part.y.to(weight.device), part.lengths
                 logits = _logits(network, x.to(weight), lengths, doors.hidden, train.dropout)
                 loss = nn.functional.cross_entropy(logits, y, weight=class_weights)
                 height = float(loss.detach())
@@ -119,9 +140,10 @@ def fit(
             if path is not None:
                 # Between epochs the next one has not yet drawn its order.
                 end = state.checkpoint(inputs=split.x.shape[2], order=doors.order.get_state())
-                save(path, end)
+                # The branch first: a kill between the two is mended by the epoch that is then done again.
                 if branch is not None and epoch in train.decay:
                     save(branch, end)
+                save(path, end)
             asked.leave()
     if state.best:
         network.load_state_dict(state.best)
@@ -134,7 +156,7 @@ def _part(split: Split, index: Tensor) -> Split:
     return Split(x=split.x[index], y=split.y[index], lengths=lengths)
 
 
-def _disturbed(state: State, part: Split, noise: Perturbation | None) -> Tensor:
+def _disturb(state: State, part: Split, noise: Perturbation | None) -> Tensor:
     x, adversary = part.x, state.train.adversary
     if noise is not None:
         x = noise(x, state.doors.input)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import Field, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from noisyrnn.attack import Attack
 from noisyrnn.models import Optimiser
 from noisyrnn.perturb import Perturbation
-from noisyrnn.setting import Setting
+from noisyrnn.setting import Added, Setting
 
 Positive = Annotated[float, Field(gt=0)]
+LONGEST = 100_000
+"""Epochs of a training."""
 _T = TypeVar("_T", bound="Train")
 
 
@@ -37,9 +38,9 @@ class Train(Setting):
     optimiser: Optimiser = Optimiser.ADAM
     lr: Positive = 1e-3
     lr_orthogonal: Positive | None = None
-    batch: int = Field(default=128, ge=1)
-    drop_last: bool = False
-    epochs: int = Field(default=100, ge=1)
+    batch: int = Field(default=128, ge=1, le=2**24)
+    drop_last: Annotated[bool, Added("0.2")] = False
+    epochs: int = Field(default=100, ge=1, le=LONGEST)
     decay: dict[Annotated[int, Field(ge=0)], Positive] = Field(default={})
     clip: Positive | None = None
     weight_decay: float = Field(default=0.0, ge=0)
@@ -49,7 +50,7 @@ class Train(Setting):
     dropout: float = Field(default=0.0, ge=0, lt=1)
     validate_epochs: bool = False
     best: bool = False
-    patience: int | None = Field(default=None, ge=1)
+    patience: int | None = Field(default=None, ge=1, le=LONGEST)
 
     @model_validator(mode="after")
     def _agree(self: _T) -> _T:
@@ -62,12 +63,6 @@ class Train(Setting):
         if (self.best or self.patience) and not self.validate_epochs:
             raise ValueError("best and patience look at the validation split; set validate_epochs=True with them.")
         return self
-
-    @model_serializer(mode="wrap")
-    def _older(self, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        # Runs are named after what is written here; those from before this field was there keep their names.
-        written = handler(self)
-        return written if self.drop_last else {key: value for key, value in written.items() if key != "drop_last"}
 
     def batches(self, samples: int) -> int:
         """Steps in an epoch.
@@ -92,4 +87,4 @@ class Train(Setting):
         ({27: 0.1}, {3: 0.1})
         """
         moved = {max(0, min(epochs - 2, after * epochs // self.epochs)): factor for after, factor in self.decay.items()}
-        return self.model_validate({**self.model_dump(), "epochs": epochs, "decay": moved if epochs > 1 else {}})
+        return type(self)(**{**self.model_dump(), "epochs": epochs, "decay": moved if epochs > 1 else {}})

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from noisyrnn.rnn import native
-from noisyrnn.rnn.native import Convention
-from noisyrnn.sde import brownian
+from noisyrnn.sde import Convention, brownian
 from noisyrnn.sde.brownian import Key
 
 KEY = Key(value=0x1234_5678_9ABC_DEF0, stream=2, sample=3, step=4)
@@ -54,7 +53,7 @@ def tanh_loop(
     gate: Tensor | None,
     dt: Tensor,
     *,
-    convention: Convention = Convention.NONE,
+    convention: Convention | None = None,
     additive: float = 0.0,
     multiplicative: float = 0.0,
     key: Key = KEY,

@@ -10,7 +10,7 @@ from loops import KEY, assert_close, numbers, tanh_loop
 from torch import Tensor
 
 from noisyrnn.rnn import native
-from noisyrnn.rnn.native import Convention
+from noisyrnn.sde import Convention, NoiseLaw
 
 ITO: dict[str, Any] = {"convention": Convention.ITO, "additive": 0.3, "multiplicative": 0.2, "key": KEY}
 ITO_ADDITIVE: dict[str, Any] = {"convention": Convention.ITO, "additive": 0.3, "key": KEY}
@@ -62,7 +62,8 @@ class Case:
     def scan(self, **settings: Any) -> native.Scan:
         gate = self.tensors["gate"]
         rest = [self.tensors[name] for name in ("sequence", "h0", "A", "W", "U", "b", "dt")]
-        return native.tanh_scan(*rest, gate=gate, **settings)
+        law = {name: settings.pop(name) for name in ("convention", "additive", "multiplicative") if name in settings}
+        return native.tanh_scan(*rest, noise=NoiseLaw(**law) if law else None, gate=gate, **settings)
 
     def gradients(self, loss: Tensor) -> dict[str, Tensor]:
         live = {name: t for name, t in self.tensors.items() if t is not None}

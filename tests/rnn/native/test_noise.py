@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -29,13 +31,35 @@ def test_noise_is_that_of_the_contract(dtype: torch.dtype, units: int, samples: 
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-12 if dtype == torch.float64 else 3e-6)
 
 
-def test_the_baseline_gives_the_same_numbers() -> None:
-    for dtype, tolerance in ((torch.float32, 2e-6), (torch.float64, 1e-13)):
-        best, plain = torch.empty(4, 5, 37, dtype=dtype), torch.empty(4, 5, 37, dtype=dtype)
-        for normal in (True, False):
-            module().fill(best, (1, 2, 3, 4), normal, 1, False)
-            module().fill(plain, (1, 2, 3, 4), normal, 1, True)
-            torch.testing.assert_close(best, plain, rtol=0, atol=tolerance)
+@dtypes
+@pytest.mark.parametrize("channel", list(brownian.Channel)[:3])
+def test_the_baseline_gives_the_same_numbers(dtype: torch.dtype, channel: int) -> None:
+    here, plain = torch.empty(4, 5, 37, dtype=dtype), torch.empty(4, 5, 37, dtype=dtype)
+    module().fill(here, (1, 2, 3, 4), channel, 1)
+    with native.instructions("baseline"):
+        module().fill(plain, (1, 2, 3, 4), channel, 1)
+    torch.testing.assert_close(here, plain, rtol=0, atol=1e-13 if dtype == torch.float64 else 2e-6)
+
+
+def test_an_instruction_set_can_be_chosen_by_its_name() -> None:
+    here = module().instruction_set()
+    for name in native.instruction_sets():
+        with native.instructions(name):
+            assert f"{name} instructions" in native.status()
+        assert module().instruction_set() == here
+    with pytest.raises(ValueError, match="cannot run sse9"), native.instructions("sse9"):
+        pass
+
+
+@pytest.mark.parametrize("name", [*native.instruction_sets(), "sse9"])
+def test_the_environment_chooses_an_instruction_set(name: str) -> None:
+    command = "from noisyrnn.rnn import native; print(native.status())"
+    environment = {**os.environ, "NOISYRNN_INSTRUCTIONS": name}
+    said = subprocess.run([sys.executable, "-c", command], env=environment, capture_output=True, text=True)
+    if name == "sse9":
+        assert "NOISYRNN_INSTRUCTIONS must be one of" in said.stderr
+    else:
+        assert f"{name} instructions" in said.stdout
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

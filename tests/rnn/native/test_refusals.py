@@ -9,8 +9,8 @@ import torch
 from loops import needs_kernel
 
 from noisyrnn.rnn import native
-from noisyrnn.rnn.native import Convention
 from noisyrnn.rnn.native.kernel import module
+from noisyrnn.sde import Convention, NoiseLaw
 from noisyrnn.sde.brownian import Key
 
 pytestmark = needs_kernel
@@ -36,8 +36,8 @@ BAD: dict[str, dict[str, Any]] = {
     "lengths long": {"lengths": torch.tensor([1, 4])},
     "lengths negative": {"lengths": torch.tensor([-1, 2])},
     "chunk": {"chunk": 0},
-    "key": {"convention": Convention.ITO},
-    "counter": {"convention": Convention.ITO, "additive": 1.0, "key": Key(value=0, step=2**63)},
+    "key": {"noise": NoiseLaw(convention=Convention.ITO)},
+    "counter": {"noise": NoiseLaw(convention=Convention.ITO, additive=1.0), "key": Key(value=0, step=2**32 - 1)},
     "gate": {"gate": torch.zeros(3, 2, 4, dtype=torch.float64)},
     "gate shape": {"gate": torch.zeros(3, 2, 5, dtype=torch.float64), "A": None},
 }
@@ -71,9 +71,9 @@ def test_the_module_itself_refuses_what_it_cannot_read() -> None:
         good.expand(3, 2, 4)[:, :1],
     ):
         with pytest.raises(ValueError, match=r"\.$"):
-            module().fill(out, (0, 0, 0, 0), True, 1)
+            module().fill(out, (0, 0, 0, 0), 0, 1)
     with pytest.raises(ValueError, match="threads"):
-        module().fill(good, (0, 0, 0, 0), True, 0)
+        module().fill(good, (0, 0, 0, 0), 0, 0)
     with pytest.raises(ValueError, match="memory"):
         module().empty([2**62, 2**62], False)
 

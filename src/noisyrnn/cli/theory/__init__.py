@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import typer
 
-from noisyrnn.cli.theory.convergence import convergence
-from noisyrnn.cli.theory.explanation import explanation
-from noisyrnn.cli.theory.generalisation import generalisation
-from noisyrnn.cli.theory.hessian import hessian
-from noisyrnn.cli.theory.lyapunov import lyapunov
-from noisyrnn.cli.theory.margin import margin
-from noisyrnn.cli.theory.regulariser import regulariser
+from noisyrnn.cli.checks import Command, Group
+from noisyrnn.cli.theory import convergence, explanation, generalisation, hessian, lyapunov, margin, regulariser
 
 theory = typer.Typer(
+    cls=Group,
     help="The theorems, on a saved model (--model) or on a system with known answers (--problem).",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-for command in (regulariser, margin, generalisation, lyapunov, convergence, hessian, explanation):
-    theory.command()(command)
+for command in (
+    regulariser.regulariser,
+    margin.margin,
+    generalisation.generalisation,
+    lyapunov.lyapunov,
+    convergence.convergence,
+    hessian.hessian,
+    explanation.explanation,
+):
+    theory.command(cls=Command)(command)

@@ -15,7 +15,7 @@ import typer
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Cell = str | float | int | bool | None
+Value = str | float | int | bool | None
 
 _FORMATS = (".svg", ".png")
 
@@ -25,8 +25,8 @@ class Answer:
     """Numbers with names, rows of a table, sentences that belong to them, and how they are drawn."""
 
     title: str
-    facts: dict[str, Cell] = field(default_factory=dict)
-    rows: list[dict[str, Cell]] = field(default_factory=list)
+    facts: dict[str, Value] = field(default_factory=dict)
+    rows: list[dict[str, Value]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     figure: Callable[[], Figure]
 
@@ -72,7 +72,7 @@ class Answer:
             console.print(remark)
 
 
-def text(value: Cell) -> str:
+def text(value: Value) -> str:
     """A number with six digits, a truth as yes or no, nothing as a dash.
 
     >>> text(1 / 3), text(True), text(None)
@@ -85,25 +85,30 @@ def text(value: Cell) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def checked(out: Path | None) -> None:
-    """Nothing if a figure can be written there; said before the work, not after it."""
-    if out is not None and out.suffix not in _FORMATS:
+def check_format(out: Path | None) -> None:
+    """Refuse a place that cannot be written, or of another format than figures have: before the work, not after it."""
+    if out is None:
+        return
+    from noisyrnn.disk import check_file
+
+    if out.suffix not in _FORMATS:
         raise ValueError(f"Figures are written as {' or '.join(_FORMATS)}, got {out.name!r}; choose one of them.")
+    check_file(out)
 
 
 def draw(figure: Figure, out: Path) -> None:
     """The figure in a file, whole or not at all; the same figure gives the same bytes."""
     import matplotlib
 
-    from noisyrnn.checkpoint import write_whole
+    from noisyrnn.disk import save
 
     stream = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "noisyrnn", "svg.fonttype": "none"}):
         metadata = {"Date": None} if out.suffix == ".svg" else None
         figure.savefig(stream, format=out.suffix.removeprefix("."), dpi=150, metadata=metadata)
-    write_whole(out, stream.getvalue())
+    save(out, stream.getvalue())
 
 
-def _plain(value: Cell) -> Cell:
+def _plain(value: Value) -> Value:
     """JSON has no infinities."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from noisyrnn.cli.theory.answer import Answer, Cell, checked
+from noisyrnn.cli.checks import refuse_ignored
+from noisyrnn.cli.theory.answer import Answer, Value, check_format
 from noisyrnn.cli.theory.options import Additive, Data, Json, Model, Multiplicative, Out, Seed
-from noisyrnn.cli.theory.source import cell_of, chosen, samples, saved, step_of
+from noisyrnn.cli.theory.source import check_choice, samples, saved_model, sde_cell, step_size
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from torch import Tensor
 
     from noisyrnn.sde import Scheme
+    from noisyrnn.theory.convergence import Order
 
 _PROBLEMS = ("geometric-brownian-motion", "additive", "network")
 
@@ -27,7 +30,7 @@ def convergence(
     scheme: Annotated[
         str | None, typer.Option(help="euler-maruyama, milstein, heun, tamed or increment-tamed; all that fit if none.")
     ] = None,
-    paths: Annotated[int, typer.Option(min=2, help="Brownian paths.")] = 200,
+    paths: Annotated[int, typer.Option(min=2, max=100_000, help="Brownian paths.")] = 200,
     additive: Additive = None,
     multiplicative: Multiplicative = None,
     seed: Seed = 0,
@@ -38,11 +41,13 @@ def convergence(
 
     Example: noisyrnn theory convergence --problem additive --out convergence.svg
     """
-    checked(out)
-    chosen(model, problem, _PROBLEMS)
+    check_format(out)
+    check_choice(model, problem, _PROBLEMS)
+    if problem is not None:
+        refuse_ignored("with --problem, which has its own", "--data", "--additive", "--multiplicative")
     from noisyrnn.sde import Key
     from noisyrnn.sde.schemes import SchemeName
-    from noisyrnn.theory.convergence import order_figure, strong_order
+    from noisyrnn.theory import strong_order
 
     if scheme is not None and scheme not in [*SchemeName]:
         raise ValueError(f"There is no scheme {scheme!r}; choose from {', '.join(SchemeName)}.")
@@ -54,7 +59,7 @@ def convergence(
     orders = [
         replace(strong_order(**one, paths=paths, key=Key(value=seed)), label=label) for label, one in tried.items()
     ]
-    rows: list[dict[str, Cell]] = [
+    rows: list[dict[str, Value]] = [
         {
             "scheme": order.label,
             "order": order.order,
@@ -68,9 +73,15 @@ def convergence(
     remarks = [
         "The error is (E ||h_M - h(T)||^2)^(1/2); a scheme without a stated order does not converge to its equation."
     ]
-    Answer(title=f"Strong convergence: {name}", rows=rows, remarks=remarks, figure=lambda: order_figure(orders)).give(
+    Answer(title=f"Strong convergence: {name}", rows=rows, remarks=remarks, figure=lambda: _figure(orders)).give(
         out=out, as_json=as_json
     )
+
+
+def _figure(orders: list[Order]) -> Figure:
+    from noisyrnn.theory.convergence.figures import order_figure
+
+    return order_figure(orders)
 
 
 def _problem(problem: str, asked: Scheme | None) -> dict[str, dict[str, Any]]:
@@ -130,9 +141,9 @@ def _network(
 
     from noisyrnn.sde import SDE, DriftNoise, euler_maruyama
 
-    found = saved(model, data)
-    cell = cell_of(found.network)
-    sde, scheme, dt = cell.sde, asked or cell.scheme, step_of(cell) * cell.substeps
+    found = saved_model(model, data)
+    cell = sde_cell(found.network)
+    sde, scheme, dt = cell.sde, asked or cell.scheme, step_size(cell) * cell.substeps
     if additive is not None or multiplicative is not None:
         sde, scheme = SDE(sde.drift, DriftNoise(additive or 0.0, multiplicative or 0.0)), asked or euler_maruyama
     elif not cell.scheme.rooted:

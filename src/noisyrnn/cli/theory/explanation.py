@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from noisyrnn.cli.theory.answer import Answer, Cell, checked
+from noisyrnn.cli.theory.answer import Answer, Value, check_format
 from noisyrnn.cli.theory.options import Json, Out
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from noisyrnn.experiments.portrait import Explained
+    from noisyrnn.experiments.theory_summary import Explained
 
 _QUANTITIES = {
     "per_step_R": "R, noise ξ in every step (Theorem 1)",
@@ -26,11 +26,11 @@ _FEW = 4  # A rank correlation of fewer points says nothing.
 
 
 def explanation(
-    directory: Annotated[Path, typer.Argument(help="Directory that experiments were run into, with its networks.")],
+    directory: Annotated[Path, typer.Argument(help="A record, or where experiments were run, with its networks.")],
     experiments: Annotated[
         list[str] | None, typer.Option("--experiment", help="Whose rows say how robust a network is; table-3 if none.")
     ] = None,
-    count: Annotated[int, typer.Option("--samples", min=1, help="Test samples for each network.")] = 100,
+    count: Annotated[int, typer.Option("--samples", min=1, max=100_000, help="Test samples for each network.")] = 100,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
@@ -38,33 +38,33 @@ def explanation(
 
     What is computed is kept beside each network; an interrupted command goes on where it was.
 
-    Example: noisyrnn theory explanation results/ecg --experiment table-3 --experiment rivals --out explanation.svg
+    Example: noisyrnn theory explanation results --experiment table-3 --experiment rivals --out explanation.svg
     """
-    checked(out)
+    check_format(out)
     from rich.console import Console
     from rich.progress import track
 
-    from noisyrnn.experiments.portrait import explained, trained
+    from noisyrnn.experiments.theory_summary import explain, networks_with_rows
 
     wanted = experiments or ["table-3"]
     name = " and ".join(wanted)
-    places = trained(directory, wanted)
-    shown = track(places, "networks", console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
+    networks = networks_with_rows(directory, wanted)
+    shown = track(networks, "networks", console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
     found = sorted(
-        (one for place in shown for one in explained([place], wanted, samples=count)),
+        (one for network in shown if (one := explain(network, samples=count))),
         key=lambda one: -one.robust,
     )
     if not found:
         raise ValueError(f"The rows of {name} do not have both clean and disturbed accuracies; name another one.")
-    rows: list[dict[str, Cell]] = [
+    rows: list[dict[str, Value]] = [
         {
             "network": one.model, "seed": one.seed, "epochs": one.epochs, "clean, %": one.clean,
             "disturbed, %": one.robust,
-            **{quantity: getattr(one.portrait, quantity) for quantity in _QUANTITIES},
+            **{quantity: getattr(one.summary, quantity) for quantity in _QUANTITIES},
         }
         for one in found
     ]  # fmt: skip
-    facts: dict[str, Cell] = {"networks": len(found), "samples": count}
+    facts: dict[str, Value] = {"networks": len(found), "samples": count}
     for quantity in _QUANTITIES:
         facts[f"rank correlation of {quantity} with disturbed accuracy"] = _correlation(found, quantity)
     remarks = [
@@ -79,7 +79,7 @@ def explanation(
 
 
 def _points(found: list[Explained], name: str) -> list[tuple[Explained, float]]:
-    values = ((one, getattr(one.portrait, name)) for one in found)
+    values = ((one, getattr(one.summary, name)) for one in found)
     return [(one, value) for one, value in values if value is not None]
 
 
@@ -106,16 +106,16 @@ def _figure(found: list[Explained], experiment: str) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    from noisyrnn.report.labels import model as title
+    from noisyrnn.report import labels
 
-    kinds = sorted({(one.model, one.epochs) for one in found})
+    kinds = sorted({(labels.model(one.description), one.epochs) for one in found})
     several = len({epochs for _, epochs in kinds}) > 1
     colours, markers = colormaps["tab20"], "osD^vP*Xh<>"
     look = {kind: (colours(i % colours.N), markers[i % len(markers)]) for i, kind in enumerate(kinds)}
     figure = Figure(figsize=(9.6, 7.4 + 0.22 * ((len(kinds) + 2) // 3)), layout="constrained")
     for axes, (name, label) in zip(figure.subplots(2, 2, sharey=True).flat, _QUANTITIES.items(), strict=True):
         for one, value in _points(found, name):
-            colour, marker = look[one.model, one.epochs]
+            colour, marker = look[labels.model(one.description), one.epochs]
             axes.plot(value, one.robust, marker, color=colour, markersize=8, markeredgecolor="black", linestyle="none")
         axes.set_xscale(_scale([value for _, value in _points(found, name)]))
         correlation = _correlation(found, name)
@@ -125,7 +125,7 @@ def _figure(found: list[Explained], experiment: str) -> Figure:
     figure.supylabel(f"mean accuracy under disturbances, %, {experiment}", fontsize="medium")
     marks = [
         Line2D([], [], color=colour, marker=marker, linestyle="none", markeredgecolor="black",
-               label=f"{title(name)}, {epochs} epochs" if several else title(name))
+               label=f"{name}, {epochs} epochs" if several else name)
         for (name, epochs), (colour, marker) in look.items()
     ]  # fmt: skip
     figure.legend(handles=marks, loc="outside lower center", ncols=3, frameon=False, fontsize="small")

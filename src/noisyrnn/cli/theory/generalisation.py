@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from noisyrnn.cli.theory.answer import Answer, Cell, checked
+from noisyrnn.cli.checks import refuse_ignored
+from noisyrnn.cli.theory.answer import Answer, Value, check_format
 from noisyrnn.cli.theory.options import Data, Json, Model, Out
-from noisyrnn.cli.theory.source import chosen, problem_named, samples, saved
+from noisyrnn.cli.theory.source import check_choice, example, samples, saved_model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from torch import Tensor
 
     from noisyrnn.theory import Network
-    from noisyrnn.theory.generalisation import Generalisation
+    from noisyrnn.theory.margin import Generalisation
 
 _PROBLEMS = ("pinned", "two-classes", "random")
 
@@ -27,9 +28,12 @@ def generalisation(
         str | None, typer.Option(help="pinned (gamma 0.1 in a plane, 60000 samples), two-classes or random.")
     ] = None,
     data: Data = None,
-    count: Annotated[int, typer.Option("--samples", min=1, help="Training samples whose margins are certified.")] = 200,
+    count: Annotated[
+        int, typer.Option("--samples", min=1, max=100_000, help="Training samples whose margins are certified.")
+    ] = 200,
     dimension: Annotated[
-        int | None, typer.Option(min=1, help="Of the subspace of the inputs; by default the rank of the samples.")
+        int | None,
+        typer.Option(min=1, max=10**9, help="Of the subspace of the inputs; by default the rank of the samples."),
     ] = None,
     correct: Annotated[
         bool, typer.Option("--correct", help="Leave out misclassified samples, and say so, instead of refusing.")
@@ -42,8 +46,14 @@ def generalisation(
 
     Example: noisyrnn theory generalisation --problem pinned --out generalisation.svg
     """
-    checked(out)
-    chosen(model, problem, _PROBLEMS)
+    check_format(out)
+    check_choice(model, problem, _PROBLEMS)
+    if problem is not None:
+        refuse_ignored("with --problem, which brings its samples", "--data")
+    if problem == "pinned":
+        refuse_ignored("with --problem pinned, whose margin is given", "--samples", "--correct")
+    if problem == "two-classes":
+        refuse_ignored("with --problem two-classes, which brings its samples", "--samples")
     from noisyrnn.theory import generalisation_bound, subspace_complexity
 
     remarks = []
@@ -52,10 +62,10 @@ def generalisation(
         dependent, name = False, "the pinned example"
     else:
         if problem is not None:
-            P = problem_named(problem, count=count)
+            P = example(problem, count=count)
             network, x, y, name, total = P.network, P.x, P.y, problem, len(P.x)
         elif model is not None:
-            found = saved(model, data)
+            found = saved_model(model, data)
             name, network, total = found.name, _certifiable(found.network), len(found.splits.train)
             x, y = samples(found.splits.train, count)
         margin, left_out = _least_margin(network, x, y, correct)
@@ -78,7 +88,7 @@ def generalisation(
         )  # fmt: skip
 
     bound = bound_from(total)
-    facts: dict[str, Cell] = {
+    facts: dict[str, Value] = {
         "margin": margin, "dimension": k, "complexity": complexity, "classes": classes, "samples": total,
         "margin used": bound.margin, "cells K": bound.cells, "bound": bound.bound,
         "bound as printed": bound.as_printed, "vacuous": bound.vacuous,

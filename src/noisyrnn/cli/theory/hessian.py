@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from noisyrnn.cli.theory.answer import Answer, Cell, checked
+from noisyrnn.cli.checks import refuse_ignored
+from noisyrnn.cli.theory.answer import Answer, Value, check_format
 from noisyrnn.cli.theory.options import Data, Json, Out, Seed
-from noisyrnn.cli.theory.source import chosen, samples, saved
+from noisyrnn.cli.theory.source import check_choice, samples, saved_model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from noisyrnn.theory import Hessian
-    from noisyrnn.theory.density import Density
-    from noisyrnn.theory.landscape import Landscape
+    from noisyrnn.theory.curvature import Density, Landscape
 
 _PROBLEMS = ("least-squares",)
 
@@ -25,12 +25,14 @@ def hessian(
     models: Annotated[list[Path] | None, typer.Argument(help="One or more checkpoints, drawn side by side.")] = None,
     problem: Annotated[str | None, typer.Option(help="least-squares, whose curvature is known.")] = None,
     data: Data = None,
-    count: Annotated[int, typer.Option("--samples", min=1, help="Training samples that the loss is over.")] = 500,
-    top: Annotated[int, typer.Option(min=2, help="Eigenvalues, from the largest.")] = 5,
-    probes: Annotated[int, typer.Option(min=2, help="Random vectors for the trace.")] = 16,
-    lanczos: Annotated[int, typer.Option(min=2, help="Lanczos steps for the density.")] = 40,
-    points: Annotated[int, typer.Option(min=3, help="Points of the landscape along each direction.")] = 15,
-    radius: Annotated[float, typer.Option(min=0, help="Half the width of the landscape.")] = 0.5,
+    count: Annotated[
+        int, typer.Option("--samples", min=1, max=100_000, help="Training samples that the loss is over.")
+    ] = 500,
+    top: Annotated[int, typer.Option(min=2, max=1000, help="Eigenvalues, from the largest.")] = 5,
+    probes: Annotated[int, typer.Option(min=2, max=100_000, help="Random vectors for the trace.")] = 16,
+    lanczos: Annotated[int, typer.Option(min=2, max=10_000, help="Lanczos steps for the density.")] = 40,
+    points: Annotated[int, typer.Option(min=3, max=1000, help="Points of the landscape along each direction.")] = 15,
+    radius: Annotated[float, typer.Option(min=0, max=1e6, help="Half the width of the landscape.")] = 0.5,
     seed: Seed = 0,
     out: Out = None,
     as_json: Json = False,
@@ -39,13 +41,14 @@ def hessian(
 
     Example: noisyrnn theory hessian plain.safetensors noisy.safetensors --out figure-3.svg
     """
-    checked(out)
-    chosen(models, problem, _PROBLEMS)
-    from noisyrnn.theory import spectral_density, top_eigenpairs, xtrace
-    from noisyrnn.theory.landscape import landscape
+    check_format(out)
+    check_choice(models, problem, _PROBLEMS)
+    if problem is not None:
+        refuse_ignored("with --problem, which brings its samples", "--data", "--samples")
+    from noisyrnn.theory.curvature import landscape, spectral_density, top_eigenpairs, xtrace
 
     operators = {"least squares": _least_squares()} if problem else _operators(models or [], data, count)
-    rows: list[dict[str, Cell]] = []
+    rows: list[dict[str, Value]] = []
     densities, surfaces = {}, {}
     for name, H in operators.items():
         pairs = top_eigenpairs(H, min(top, H.size), seed=seed)
@@ -81,7 +84,7 @@ def _operators(models: list[Path], data: str | None, count: int) -> dict[str, He
 
     operators: dict[str, Hessian] = {}
     for path in models:
-        found = saved(path, data)
+        found = saved_model(path, data)
         x, y = samples(found.splits.train, count)
         kind = found.name.split(" ")[0]
         name = kind if kind not in operators else f"{kind}, {path.parent.name or path.stem}"
@@ -104,11 +107,10 @@ def _least_squares() -> Hessian:
     return Hessian(network, x, torch.zeros(4, 1), loss=lambda net, x, y: (net(x) - y).square().mean())
 
 
-def _figure(densities: dict[str, Density], surfaces: dict[str, Landscape], rows: list[dict[str, Cell]]) -> Figure:
+def _figure(densities: dict[str, Density], surfaces: dict[str, Landscape], rows: list[dict[str, Value]]) -> Figure:
     from matplotlib.figure import Figure
 
-    from noisyrnn.theory.density import density_figure
-    from noisyrnn.theory.landscape import landscape_figure
+    from noisyrnn.theory.curvature.figures import density_figure, landscape_figure
 
     figure = Figure(figsize=(max(4.6 * len(densities), 6.0), 7.6), layout="constrained")
     above, below = figure.subfigures(2, 1, squeeze=False).flat

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from noisyrnn.cli.theory.answer import Answer, Cell, checked
+from noisyrnn.cli.checks import refuse_ignored
+from noisyrnn.cli.theory.answer import Answer, Value, check_format
 from noisyrnn.cli.theory.options import Additive, Data, Json, Model, Multiplicative, Out, Seed
-from noisyrnn.cli.theory.source import cell_of, chosen, samples, saved, step_of
+from noisyrnn.cli.theory.source import check_choice, samples, saved_model, sde_cell, step_size
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from noisyrnn.theory.exponents import Exponents
+    from noisyrnn.theory.known.demonstrations import Demonstration
+    from noisyrnn.theory.stability import Exponents
 
 _PROBLEMS = ("growing-line", "provable", "chaotic", "antisymmetric")
 
@@ -24,16 +26,17 @@ def lyapunov(
     problem: Annotated[str | None, typer.Option(help=f"One of {', '.join(_PROBLEMS)}.")] = None,
     data: Data = None,
     count: Annotated[
-        int, typer.Option("--samples", min=1, help="Paths; for a model, test samples that drive it.")
+        int, typer.Option("--samples", min=1, max=100_000, help="Paths; for a model, test samples that drive it.")
     ] = 32,
-    exponents: Annotated[int, typer.Option(min=1, help="How many, from the top, for a model.")] = 5,
+    exponents: Annotated[int, typer.Option(min=1, max=100_000, help="How many, from the top, for a model.")] = 5,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Length of a path; for a model, data repeat as needed.")
+        int | None, typer.Option(min=1, max=1_000_000, help="Length of a path; for a model, data repeat as needed.")
     ] = None,
     additive: Additive = None,
     multiplicative: Multiplicative = None,
     common: Annotated[
-        float | None, typer.Option(min=0, help="Suppose noise s h with one Brownian motion for all units: its s.")
+        float | None,
+        typer.Option(min=0, max=1e6, help="Suppose noise s h with one Brownian motion for all units: its s."),
     ] = None,
     seed: Seed = 0,
     out: Out = None,
@@ -43,8 +46,11 @@ def lyapunov(
 
     Example: noisyrnn theory lyapunov --problem antisymmetric --out lyapunov.svg
     """
-    checked(out)
-    chosen(model, problem, _PROBLEMS)
+    check_format(out)
+    check_choice(model, problem, _PROBLEMS)
+    if problem is not None:
+        noise = ("--additive", "--multiplicative", "--common")
+        refuse_ignored("with --problem, which has its own", "--data", "--exponents", "--seed", *noise)
     if problem is not None:
         answer = _demonstration(problem, steps, count)
     elif model is not None:
@@ -53,7 +59,7 @@ def lyapunov(
 
 
 def _demonstration(problem: str, steps: int | None, paths: int) -> Answer:
-    from noisyrnn.theory import demonstrations
+    from noisyrnn.theory.known import demonstrations
 
     shown: dict[str, Any] = {
         "growing-line": demonstrations.growing_line,
@@ -65,7 +71,7 @@ def _demonstration(problem: str, steps: int | None, paths: int) -> Answer:
     found = shown[problem](samples=paths, **options)
     truth = [None] * len(found.strengths) if found.truth is None else found.truth.tolist()
     columns = (found.strengths, found.lower, found.upper, found.printed_upper, found.estimates, found.errors)
-    rows: list[dict[str, Cell]] = [
+    rows: list[dict[str, Value]] = [
         {
             "s": s, "interval from": lo, "to": hi, "printed upper bound": printed, "estimate": top,
             "standard error": error, "exact": exact,
@@ -76,7 +82,13 @@ def _demonstration(problem: str, steps: int | None, paths: int) -> Answer:
     remarks = ["Top Lyapunov exponent against noise strength s, per unit of time."]
     if beyond:
         remarks.append(f"At {beyond} strengths the estimate lies above the printed upper bound by 5 standard errors.")
-    return Answer(title=found.title, rows=rows, remarks=remarks, figure=lambda: demonstrations.exponent_figure(found))
+    return Answer(title=found.title, rows=rows, remarks=remarks, figure=lambda: _demonstration_figure(found))
+
+
+def _demonstration_figure(found: Demonstration) -> Figure:
+    from noisyrnn.theory.known.figures import exponent_figure
+
+    return exponent_figure(found)
 
 
 def _network(
@@ -88,8 +100,8 @@ def _network(
     from noisyrnn.sde import SDE, CommonNoise, DriftNoise, Key, euler_maruyama
     from noisyrnn.theory import exponent_interval, lipschitz_rnn_condition, lyapunov_spectrum
 
-    found = saved(model, data)
-    cell = cell_of(found.network)
+    found = saved_model(model, data)
+    cell = sde_cell(found.network)
     x, _ = samples(found.splits.test, count)
     sde, scheme = cell.sde, cell.scheme
     additive, multiplicative, common = noise
@@ -101,19 +113,19 @@ def _network(
         sde, scheme = SDE(sde.drift, DriftNoise(additive or 0.0, multiplicative or 0.0)), euler_maruyama
     with torch.no_grad():
         spectrum = lyapunov_spectrum(
-            sde, x.double().repeat_interleave(cell.substeps, dim=1), dt=step_of(cell), steps=steps,
+            sde, x.double().repeat_interleave(cell.substeps, dim=1), dt=step_size(cell), steps=steps,
             count=min(exponents, cell.units), scheme=scheme, key=Key(value=seed),
         )  # fmt: skip
         condition = lipschitz_rnn_condition(sde.drift)
         interval = exponent_interval(sde) if scheme is euler_maruyama else None
     unit = "step" if spectrum.dt is None else "unit of time"
-    facts: dict[str, Cell] = {
+    facts: dict[str, Value] = {
         "units": cell.units, "steps": spectrum.steps, "paths": len(x), "scheme": scheme.name,
         "interval from": None if interval is None else interval.lo,
         "to": None if interval is None else interval.hi,
         "Lipschitz RNN condition holds": condition.holds, "by": condition.margin, "rate it proves": condition.rate,
     }  # fmt: skip
-    rows: list[dict[str, Cell]] = [
+    rows: list[dict[str, Value]] = [
         {"exponent": i, "value": float(value), "standard error": float(error)}
         for i, (value, error) in enumerate(zip(spectrum.values, spectrum.errors, strict=True), start=1)
     ]

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from noisyrnn.cli.theory.answer import Answer, Cell, checked
+from noisyrnn.cli.checks import refuse_ignored
+from noisyrnn.cli.theory.answer import Answer, Value, check_format
 from noisyrnn.cli.theory.options import Data, Json, Model, Out, Seed
-from noisyrnn.cli.theory.source import PROBLEMS, chosen, problem_named, samples, saved
+from noisyrnn.cli.theory.source import PROBLEMS, check_choice, example, samples, saved_model
 
 _METHODS = ("adjoint", "ball", "global")
 _SHARES = (0.5, 1.0, 2.0)  # radii, in strengths of the smoothing noise, at which certified accuracy is told
@@ -18,7 +19,7 @@ def margin(
     model: Model = None,
     problem: Annotated[str | None, typer.Option(help=f"One of {', '.join(PROBLEMS)}.")] = None,
     data: Data = None,
-    count: Annotated[int, typer.Option("--samples", min=1, help="Test samples.")] = 50,
+    count: Annotated[int, typer.Option("--samples", min=1, max=100_000, help="Test samples.")] = 50,
     certificates: Annotated[
         str, typer.Option(help="Of adjoint (sharpest, much memory), ball, global, separated by commas.")
     ] = "ball,global",
@@ -26,9 +27,9 @@ def margin(
     sigma: Annotated[
         float | None, typer.Option("--smoothing", help="Also smooth the classifier with input noise of this strength.")
     ] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Noisy copies of each sample for smoothing.")] = 1000,
-    steps: Annotated[int, typer.Option(min=1, help="Of the attack.")] = 30,
-    restarts: Annotated[int, typer.Option(min=1, help="Of the attack.")] = 2,
+    draws: Annotated[int, typer.Option(min=1, max=1_000_000, help="Noisy copies of each sample for smoothing.")] = 1000,
+    steps: Annotated[int, typer.Option(min=1, max=10_000, help="Of the attack.")] = 30,
+    restarts: Annotated[int, typer.Option(min=1, max=1000, help="Of the attack.")] = 2,
     label: Annotated[int | None, typer.Option(help="True class of the reference problem; it answers 2.")] = None,
     seed: Seed = 0,
     out: Out = None,
@@ -40,12 +41,20 @@ def margin(
 
     Example: noisyrnn theory margin --model checkpoint.safetensors --samples 200 --smoothing 0.25 --out margin.svg
     """
-    checked(out)
-    chosen(model, problem, PROBLEMS)
+    check_format(out)
+    check_choice(model, problem, PROBLEMS)
+    if problem is not None:
+        refuse_ignored("with --problem, which brings its samples", "--data")
+    if problem in ("reference", "two-classes"):
+        refuse_ignored(f"with --problem {problem}, which brings its samples", "--samples")
+    if problem != "reference":
+        refuse_ignored("without --problem reference", "--label")
+    if sigma is None:
+        refuse_ignored("without --smoothing", "--draws")
     import torch
 
     from noisyrnn import theory
-    from noisyrnn.evaluate_margins import ATTACK, compared, margin_figure
+    from noisyrnn.evaluate.margins import ATTACK, compared, margin_figure
     from noisyrnn.setting import Norm
 
     wanted = [name.strip() for name in certificates.split(",")]
@@ -56,9 +65,9 @@ def margin(
         raise ValueError(f"Perturbations are measured in {' or '.join(Norm)}, got {norm!r}.")
     attack = ATTACK.model_copy(update={"norm": Norm(norm), "steps": steps, "restarts": restarts})
     generator, measure = torch.Generator().manual_seed(seed), Norm(norm)
-    facts: dict[str, Cell] = {}
+    facts: dict[str, Value] = {}
     if problem is not None:
-        P = problem_named(problem, label=label, count=count, seed=seed)
+        P = example(problem, label=label, count=count, seed=seed)
         network, x, y, title = P.network, P.x, P.y, problem
         answers, precision = network.logits, torch.float64
         suprema = theory.sampled_suprema(network, x)
@@ -66,7 +75,7 @@ def margin(
         facts["sharper form on logits, least"] = float(theory.logit_margin(network, x, y, suprema).min())
         facts["first-order distance, least"] = float(theory.first_order_distance(network, x, y, norm=measure).min())
     elif model is not None:
-        found = saved(model, data)
+        found = saved_model(model, data)
         network, answers, title = theory.Network.of_classifier(found.network), found.network, found.name
         x, y = samples(found.splits.test, count)
         precision = torch.float32
@@ -90,7 +99,7 @@ def margin(
         "samples": len(x), "classified correctly": int(margins.correct.sum()),
         "attacked radius, median": float(reached.median()) if len(reached) else None, **facts,
     }  # fmt: skip
-    rows: list[dict[str, Cell]] = [
+    rows: list[dict[str, Value]] = [
         {
             "certificate": name,
             "median radius": float(radius[margins.correct].median()) if len(reached) else None,

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from noisyrnn.cli.theory.answer import Answer, checked
+from noisyrnn.cli.checks import refuse_ignored
+from noisyrnn.cli.theory.answer import Answer, check_format
 from noisyrnn.cli.theory.options import Additive, Data, Json, Model, Multiplicative, Out, Seed
-from noisyrnn.cli.theory.source import PROBLEMS, chosen, problem_named, samples, saved, theory_network
+from noisyrnn.cli.theory.source import PROBLEMS, check_choice, example, samples, saved_model, theory_network
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,8 +25,10 @@ def regulariser(
     model: Model = None,
     problem: Annotated[str | None, typer.Option(help=f"One of {', '.join(PROBLEMS)}.")] = None,
     data: Data = None,
-    count: Annotated[int, typer.Option("--samples", min=1, help="Test samples.")] = 8,
-    draws: Annotated[int, typer.Option(min=2, help="Pairs of noisy passes for each sample and strength.")] = 500,
+    count: Annotated[int, typer.Option("--samples", min=1, max=100_000, help="Test samples.")] = 8,
+    draws: Annotated[
+        int, typer.Option(min=2, max=1_000_000, help="Pairs of noisy passes for each sample and strength.")
+    ] = 500,
     additive: Additive = None,
     multiplicative: Multiplicative = None,
     activation: Annotated[str, typer.Option(help="Activation of the problem.")] = "tanh",
@@ -37,8 +40,9 @@ def regulariser(
 
     Example: noisyrnn theory regulariser --problem reference --out regulariser.svg
     """
-    checked(out)
-    chosen(model, problem, PROBLEMS)
+    check_format(out)
+    check_choice(model, problem, PROBLEMS)
+    refuse_options(problem)
     import torch
 
     from noisyrnn.sde import Coupling
@@ -47,13 +51,13 @@ def regulariser(
 
     if problem is not None:
         # Label 1, on which the reference's numbers are pinned, is not the class that it answers with.
-        P = problem_named(
+        P = example(
             problem, additive=additive, multiplicative=multiplicative, label=1, activation=activation, count=count,
             seed=seed,
         )  # fmt: skip
         network, x, y, name = P.network, P.x, P.y, problem
     elif model is not None:
-        found = saved(model, data)
+        found = saved_model(model, data)
         network = theory_network(found.network, additive=additive, multiplicative=multiplicative)
         x, y = samples(found.splits.test, count)
         x, name = x.double(), found.name
@@ -96,6 +100,18 @@ def regulariser(
     ).give(out=out, as_json=as_json)  # fmt: skip
 
 
+def refuse_options(problem: str | None) -> None:
+    """Refuse what the problem, or the model, leaves nothing to."""
+    if problem is None:
+        refuse_ignored("with a saved model, which has its own", "--activation")
+        return
+    refuse_ignored("with --problem, which brings its samples", "--data")
+    if problem != "random":
+        refuse_ignored(f"with --problem {problem}, which brings its samples", "--samples")
+    if problem == "two-classes":
+        refuse_ignored("with --problem two-classes", "--additive", "--multiplicative", "--activation")
+
+
 def _noisy_loss(
     network: Network, x: Tensor, loss: CrossEntropy, scale: float, pairs: int, seed: int
 ) -> tuple[float, float]:
@@ -117,10 +133,10 @@ def _noisy_loss(
         many = x.repeat(copies, 1, 1)
         labels = CrossEntropy(V=loss.V, c=loss.c, y=loss.y.repeat(copies))
         xi = torch.randn(steps, len(many), noises, generator=generator, dtype=x.dtype)
-        chance = torch.rand(steps, len(many), network.units, generator=generator, dtype=x.dtype)
+        uniforms = torch.rand(steps, len(many), network.units, generator=generator, dtype=x.dtype)
         both = [
-            labels.value(noisy_states(network, many, sign * xi, luck, epsilon=scale)[:, -1])
-            for sign, luck in ((1, chance), (-1, 1 - chance))
+            labels.value(noisy_states(network, many, sign * xi, drawn, epsilon=scale)[:, -1])
+            for sign, drawn in ((1, uniforms), (-1, 1 - uniforms))
         ]
         means.append(((both[0] + both[1]) / 2).reshape(copies, batch).mean(1))
     values = torch.cat(means)

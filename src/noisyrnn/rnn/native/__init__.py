@@ -15,13 +15,12 @@ pass calls ``reference``, a differentiable function of the same tensors.
 
 from noisyrnn.rnn.native.cornn import OscillatorScan, cornn_scan
 from noisyrnn.rnn.native.exprnn import exprnn_scan
-from noisyrnn.rnn.native.kernel import available, status, threads
+from noisyrnn.rnn.native.kernel import available, instruction_sets, instructions, status, threads
 from noisyrnn.rnn.native.noise import gaussian, uniform
 from noisyrnn.rnn.native.sequence import Reference, Scan
-from noisyrnn.rnn.native.tanh import Convention, tanh_scan
+from noisyrnn.rnn.native.tanh import tanh_scan
 
 __all__ = [
-    "Convention",
     "OscillatorScan",
     "Reference",
     "Scan",
@@ -29,6 +28,8 @@ __all__ = [
     "cornn_scan",
     "exprnn_scan",
     "gaussian",
+    "instruction_sets",
+    "instructions",
     "status",
     "tanh_scan",
     "threads",

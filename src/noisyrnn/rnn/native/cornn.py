@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from noisyrnn.rnn.native.arguments import check, constant, drive
-from noisyrnn.rnn.native.sequence import Problem, Recurrence, Reference, scanned
+from noisyrnn.rnn.native.sequence import Problem, Recurrence, Reference, scan
 
 _OSCILLATOR = Recurrence("oscillator", ("sequence", "y0", "z0", "Wy", "Wz", "U", "b"), records=("y", "z"), rebuilt=True)
 
@@ -54,4 +54,4 @@ def cornn_scan(
     keep = shrink if implicit else 1 - step * damping
     rest = {"coefficients": torch.stack((keep, step * shrink, step * pull * shrink, step))}
     problem = Problem(_OSCILLATOR, lengths, chunk, states, reference, rest)
-    return OscillatorScan(*scanned(problem, (sequence, y0, z0, Wy, Wz, U, b)))
+    return OscillatorScan(*scan(problem, (sequence, y0, z0, Wy, Wz, U, b)))

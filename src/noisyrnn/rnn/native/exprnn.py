@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from noisyrnn.rnn.native.arguments import check, drive
-from noisyrnn.rnn.native.sequence import Problem, Recurrence, Reference, Scan, scanned
+from noisyrnn.rnn.native.sequence import Problem, Recurrence, Reference, Scan, scan
 
 _MODRELU = Recurrence("modrelu", ("sequence", "h0", "Q", "bias", "U"), activations=False)
 
@@ -30,4 +30,4 @@ def exprnn_scan(
     check(sequence=sequence, h0=h0, Q=Q, bias=bias, U=U)
     sequence, U, _ = drive(sequence, U, None, h0)
     problem = Problem(_MODRELU, lengths, chunk, states, reference, {})
-    return Scan(*scanned(problem, (sequence, h0, Q, bias, U)))
+    return Scan(*scan(problem, (sequence, h0, Q, bias, U)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -18,7 +19,27 @@ except ImportError as error:
     _native = None
     _missing = "the kernel was not compiled" if "_native" in str(error) else f"the kernel cannot be loaded ({error})"
 
+_INSTRUCTIONS = "NOISYRNN_INSTRUCTIONS"
 _CACHED_NUMBERS = 1 << 16  # smaller arrays are no trouble for torch's allocator
+
+
+def instruction_sets() -> tuple[str, ...]:
+    """Those that were compiled and that this processor can run, best first: any of avx512, avx2 and baseline."""
+    return () if _native is None else tuple(_native.instruction_sets())
+
+
+@contextmanager
+def instructions(name: str) -> Iterator[None]:
+    """Run the kernel inside the ``with`` block by the instruction set of that name, in all threads.
+
+    For a whole process set ``NOISYRNN_INSTRUCTIONS`` instead. Without either the best is taken.
+    """
+    before = module().instruction_set()
+    module().choose_instruction_set(name)
+    try:
+        yield
+    finally:
+        module().choose_instruction_set(before)
 
 
 def available() -> bool:
@@ -32,7 +53,7 @@ def status() -> str:
         return f"Native kernel off: {_missing}."
     if not available():
         return "Native kernel off: NOISYRNN_NATIVE=0 is set."
-    return f"Native kernel on: {_native.instruction_set} instructions."
+    return f"Native kernel on: {_native.instruction_set()} instructions."
 
 
 def threads() -> int:
@@ -54,6 +75,18 @@ def module() -> Any:
     if _native is None or not available():
         raise RuntimeError(status())
     return _native
+
+
+def _obey(wanted: str | None) -> None:
+    """Take the instruction set that the environment names; a name that cannot be run is refused."""
+    if _native is None or wanted is None:
+        return
+    if wanted not in instruction_sets():
+        raise ValueError(f"{_INSTRUCTIONS} must be one of {', '.join(instruction_sets())} here, got {wanted!r}.")
+    _native.choose_instruction_set(wanted)
+
+
+_obey(os.environ.get(_INSTRUCTIONS))
 
 
 def empty(shape: Sequence[int], dtype: torch.dtype) -> Tensor:

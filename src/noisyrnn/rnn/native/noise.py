@@ -6,17 +6,24 @@ import torch
 from torch import Tensor
 
 from noisyrnn.rnn.native.kernel import module, threads
-from noisyrnn.sde.brownian import Key
+from noisyrnn.sde.brownian import Channel, Key, check_extent
 
 
 def gaussian(key: Key, samples: int, steps: int, units: int, dtype: torch.dtype = torch.float32) -> Tensor:
     """xi ~ N(0, 1), (steps, samples, units): :func:`noisyrnn.sde.brownian.draw`, faster."""
-    return _filled(key, (steps, samples, units), dtype, normal=True)
+    return _filled(key, (steps, samples, units), dtype, Channel.GAUSSIAN)
 
 
-def uniform(key: Key, samples: int, steps: int, units: int, dtype: torch.dtype = torch.float32) -> Tensor:
+def uniform(
+    key: Key,
+    samples: int,
+    steps: int,
+    units: int,
+    dtype: torch.dtype = torch.float32,
+    channel: Channel = Channel.UNIFORM,
+) -> Tensor:
     """U in [0, 1), (steps, samples, units): :func:`noisyrnn.sde.brownian.uniform`, faster."""
-    return _filled(key, (steps, samples, units), dtype, normal=False)
+    return _filled(key, (steps, samples, units), dtype, channel)
 
 
 def numbers(key: Key) -> tuple[int, int, int, int]:
@@ -24,12 +31,11 @@ def numbers(key: Key) -> tuple[int, int, int, int]:
     return key.value, key.stream, key.sample, key.step
 
 
-def _filled(key: Key, shape: tuple[int, int, int], dtype: torch.dtype, *, normal: bool) -> Tensor:
-    if min(shape) < 0:
-        steps, samples, units = shape
-        raise ValueError(f"Noise needs sizes of at least 0, got samples={samples}, steps={steps}, units={units}.")
+def _filled(key: Key, shape: tuple[int, int, int], dtype: torch.dtype, channel: Channel) -> Tensor:
+    steps, samples, units = shape
+    check_extent(key, samples, steps, units)
     if dtype not in (torch.float32, torch.float64):
         raise ValueError(f"The kernel makes noise in float32 and float64, got {dtype}.")
     out = torch.empty(shape, dtype=dtype)
-    module().fill(out, numbers(key), normal, threads())
+    module().fill(out, numbers(key), int(channel), threads())
     return out

@@ -53,7 +53,7 @@ class Problem(NamedTuple):
     rest: dict[str, Any]
 
 
-def scanned(problem: Problem, tensors: tuple[Tensor | None, ...]) -> Any:
+def scan(problem: Problem, tensors: tuple[Tensor | None, ...]) -> Any:
     """The states of all records, then their last states."""
     if problem.chunk is not None and problem.chunk < 1:
         raise ValueError(f"chunk counts the steps between kept states and must be at least 1, got {problem.chunk}.")

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Any
 
 from torch import Tensor
 
 from noisyrnn.rnn.native.arguments import check, drive, step_size
 from noisyrnn.rnn.native.noise import numbers
-from noisyrnn.rnn.native.sequence import Problem, Recurrence, Reference, Scan, scanned
+from noisyrnn.rnn.native.sequence import Problem, Recurrence, Reference, Scan, scan
 from noisyrnn.sde.brownian import Key
+from noisyrnn.sde.convention import Convention, NoiseLaw
 
 _TANH = Recurrence("tanh", ("sequence", "h0", "A", "W", "U", "b", "gate", "dt"))
 
 
-class Convention(IntEnum):
-    """Which noise enters the tanh recurrence.
-
-    ``NONE``      h' = h + dt f
-    ``ITO``       h' = h + dt f + sqrt(dt) (additive + multiplicative f) xi
-    ``RELEASED``  h' = h + dt (1 - multiplicative + multiplicative U) f + additive xi,  U uniform in [0, 1)
-    """
-
-    NONE = 0
-    ITO = 1
-    RELEASED = 2
+_NOISE = {Convention.ITO: 1, Convention.RELEASED: 2}  # as the kernel numbers them; 0 is none
 
 
 def tanh_scan(
@@ -37,9 +27,7 @@ def tanh_scan(
     b: Tensor | None,
     dt: Tensor | float,
     *,
-    convention: Convention = Convention.NONE,
-    additive: float = 0.0,
-    multiplicative: float = 0.0,
+    noise: NoiseLaw | None = None,
     key: Key | None = None,
     gate: Tensor | None = None,
     lengths: Tensor | None = None,
@@ -49,31 +37,32 @@ def tanh_scan(
 ) -> Scan:
     """h' = h + dt (A h + tanh(W h + u)) + noise, for all steps.
 
-    ``sequence`` is the input x (time, batch, inputs) if ``U`` is given, u = U x + b, and the drive u (time,
-    batch, units) otherwise. Without ``A`` the linear term is absent. With ``gate``, a drive v, the recurrence
-    is h' = h + dt sigmoid(W h + v) tanh(W h + u). ``dt`` broadcasts against (time, batch, units) and may vary
-    over units, or over time and batch, but not over both. After ``lengths`` steps a sample's state is held.
-    With ``chunk`` only every chunk-th state is kept for the backward pass and the rest computed again: pass
-    about sqrt(time), and ``states=False`` so that the states themselves are not returned.
+    Noise is on where a law of it is given, and then needs a ``key``; its strengths are numbers. ``sequence`` is the
+    input x (time, batch, inputs) if ``U`` is given, u = U x + b, and the drive u (time, batch, units) otherwise.
+    Without ``A`` the linear term is absent. With ``gate``, a drive v, the recurrence is
+    h' = h + dt sigmoid(W h + v) tanh(W h + u). ``dt`` broadcasts against (time, batch, units) and may vary over units,
+    or over time and batch, but not over both. After ``lengths`` steps a sample's state is held. With ``chunk`` only
+    every chunk-th state is kept for the backward pass and the rest computed again: pass about sqrt(time), and
+    ``states=False`` so that the states themselves are not returned.
 
     ``reference(sequence, h0, A, W, U, b, gate, dt)`` must return the states; its dt has the shape (units) or
     (time, batch or 1, 1).
     """
-    if convention is not Convention.NONE and key is None:
-        raise ValueError(f"Noise of the convention {convention.name} needs a key; without noise pass Convention.NONE.")
-    if gate is not None and (A is not None or convention is not Convention.NONE):
-        raise ValueError("A gated recurrence has neither a matrix A nor noise: pass A=None and Convention.NONE.")
+    if noise is not None and key is None:
+        raise ValueError(f"Noise of the convention {noise.convention.name} needs a key; without noise pass noise=None.")
+    if gate is not None and (A is not None or noise is not None):
+        raise ValueError("A gated recurrence has neither a matrix A nor noise: pass A=None and noise=None.")
     check(sequence=sequence, h0=h0, A=A, W=W, U=U, b=b, gate=gate)
     sequence, U, b = drive(sequence, U, b, h0)
-    noise = {
-        "noise": int(convention),
-        "additive": additive,
-        "multiplicative": multiplicative,
+    rest = {
+        "noise": 0 if noise is None else _NOISE[noise.convention],
+        "additive": 0.0 if noise is None else float(noise.additive or 0.0),
+        "multiplicative": 0.0 if noise is None else float(noise.multiplicative),
         "key": (0, 0, 0, 0) if key is None else numbers(key),
     }
     shaped = None if reference is None else _with_axis_of_units(reference)
-    problem = Problem(_TANH, lengths, chunk, states, shaped, noise)
-    return Scan(*scanned(problem, (sequence, h0, A, W, U, b, gate, step_size(dt, sequence, h0))))
+    problem = Problem(_TANH, lengths, chunk, states, shaped, rest)
+    return Scan(*scan(problem, (sequence, h0, A, W, U, b, gate, step_size(dt, sequence, h0))))
 
 
 def _with_axis_of_units(reference: Reference) -> Reference:

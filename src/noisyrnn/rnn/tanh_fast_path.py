@@ -1,0 +1,101 @@
+r"""The fast path of the tanh family: f = A h + tanh(W h + u), with noise of either convention.
+
+A cell of this family says so, and gives its parts: the drift with its matrices built, the law of its noise, its step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from noisyrnn.rnn import native
+from noisyrnn.rnn.cell import Call, FastPath, NoisePath, Sequenced, States
+from noisyrnn.rnn.eager import StepLaw, affine_loop, affine_scan
+from noisyrnn.sde.activations import TANH
+from noisyrnn.sde.brownian import Key
+from noisyrnn.sde.convention import NoiseLaw
+from noisyrnn.sde.drift import Drift, GatedDrift, TanhDrift
+from noisyrnn.sde.steps import ConstantStep, LearnedStep, StepSize
+
+Paths = Callable[[Key, int, int, Tensor], NoisePath]
+"""The noise of a key, for a number of samples and of steps, in the precision of a tensor: :meth:`Cell.path`."""
+
+
+@dataclass(frozen=True)
+class TanhFastPath(FastPath):
+    """h + alpha (A h + tanh(W h + u)) + beta, all steps at once; ``step_size`` is None where a call gives its own."""
+
+    drift: TanhDrift | GatedDrift
+    law: NoiseLaw
+    step_size: ConstantStep | LearnedStep | None
+    paths: Paths
+
+    @classmethod
+    def of(cls, drift: Drift, law: NoiseLaw, step_size: StepSize | None, paths: Paths) -> TanhFastPath | None:
+        """The fast path of these parts, or None where they are not of the family."""
+        # Exactly these: a subclass may have another equation.
+        if not (type(drift) is TanhDrift or type(drift) is GatedDrift) or drift.activation != TANH:
+            return None
+        if isinstance(drift, GatedDrift) and not law.silent:
+            return None
+        if step_size is not None and not isinstance(step_size, ConstantStep | LearnedStep):
+            return None
+        return cls(drift, law, step_size, paths)
+
+    def by_eager(self, x: Tensor, states: States, call: Call) -> Sequenced | None:
+        if isinstance(self.drift, GatedDrift):
+            return None
+        (h,), drift = states, self.drift
+        law, dt = self._steps(x, call), _over_time(self._dt(h, call), len(x))
+        if self.law.learned:
+            outputs = affine_loop(drift.encode(x), h, drift.A, drift.W, dt, law)
+            return outputs, (outputs[-1],)
+        outputs, last = affine_scan(drift.encode(x), h, drift.A, drift.W, dt, law)
+        return outputs, (last,)
+
+    def by_kernel(self, x: Tensor, states: States, call: Call) -> Sequenced | None:
+        if self.law.learned:
+            return None
+        (h,), drift = states, self.drift
+        gated = isinstance(drift, GatedDrift)
+
+        def reference(
+            sequence: Tensor, h: Tensor, A: Tensor | None, W: Tensor, U: Tensor | None, b: Tensor | None,
+            gate: Tensor | None, dt: Tensor,
+        ) -> Tensor:  # fmt: skip
+            drive = sequence if U is None else functional.linear(sequence, U, b)
+            return affine_loop(drive, h, A, W, _over_time(dt, len(x)), self._steps(x, call), gate)
+
+        content, gate = drift.encode(x).chunk(2, dim=-1) if gated else (x, None)
+        scanned = native.tanh_scan(
+            content, h, None if isinstance(drift, GatedDrift) else drift.A, drift.W,
+            None if gated else drift.U, None if gated else drift.b, self._dt(h, call),
+            noise=None if call.key is None or self.law.silent else self.law, key=call.key, gate=gate,
+            lengths=call.lengths, chunk=call.chunk, states=call.outputs, reference=reference,
+        )  # fmt: skip
+        return scanned.states, (scanned.last,)
+
+    def _dt(self, h: Tensor, call: Call) -> Tensor:
+        if call.dt is not None:
+            return call.dt
+        if self.step_size is None:
+            raise ValueError("A step size that depends on the state needs the reference route; use Route.SCAN.")
+        return self.step_size(h, lambda: h)
+
+    def _steps(self, x: Tensor, call: Call) -> StepLaw:
+        """How the steps of a sequence (time, batch, inputs) depend on their size and on the noise of the call."""
+        steps, batch, _ = x.shape
+        xi, uniforms = (None, None) if call.key is None else self.paths(call.key, batch, steps, x)
+        valid = None
+        if call.lengths is not None:
+            valid = (torch.arange(steps, device=x.device).unsqueeze(-1) < call.lengths).unsqueeze(-1)
+        return StepLaw(self.law, xi, uniforms, valid)
+
+
+def _over_time(value: Tensor, steps: int) -> Tensor:
+    """A scalar, a vector over units, or (time, ...) as (time, 1 or batch, 1 or units)."""
+    return (value if value.ndim == 3 else value.reshape(1, 1, -1)).expand(steps, -1, -1)

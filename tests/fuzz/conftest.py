@@ -1,0 +1,6 @@
+"""Modules of this directory import each other by their names."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,168 @@
+"""Runs cases and prints a table: ``python tests/fuzz/harness.py --cases 2000``.
+
+A case is a target and a number; the same seed gives the same case. It is answered, or refused by an exception of this
+library in one line. Anything else is wrong: an exception of another kind or from outside the library, a traceback, ten
+seconds, or two gigabytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+PATIENCE = 10.0  # seconds for one case
+MEMORY = 2 * 2**30  # bytes
+
+
+class Hang(BaseException):
+    """A case took too long."""
+
+
+@dataclass
+class Tally:
+    """What became of the cases of one target."""
+
+    answered: int = 0
+    refused: int = 0
+    wrong: int = 0
+    hangs: int = 0
+    longest: float = 0.0
+    findings: dict[str, str] = field(default_factory=dict)
+
+
+def verdict(error: BaseException, home: Path) -> str | None:
+    """None for a refusal that is right; else what is wrong with it."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{type(error).__name__} at {last.filename}:{last.lineno}"
+    said = str(error)
+    if isinstance(error, MemoryError) or not isinstance(error, ValueError | OSError):
+        return f"{where}: {said[:1500]}"
+    if isinstance(error, ValueError) and not Path(last.filename).is_relative_to(home):
+        return f"raised outside the library, {where}: {said[:300]}"
+    if not said or len(said.splitlines()) > 1 or len(said) > 3000:
+        return f"no sentence, {where}: {said[:300]!r}"
+    return None
+
+
+def attempt(call: object, random: Random, tally: Tally, name: str, home: Path) -> None:
+    began = time.perf_counter()
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    try:
+        refused = isinstance(code := call(random), int) and code > 0  # type: ignore[operator]
+        tally.refused += refused
+        tally.answered += not refused
+    except Hang as hang:
+        tally.hangs += 1
+        frames = traceback.extract_tb(hang.__traceback__)[-4:]
+        tally.findings.setdefault("hang at " + " < ".join(f"{f.filename}:{f.lineno}" for f in frames[::-1]), name)
+    except Exception as error:
+        wrong = verdict(error, home)
+        tally.refused += wrong is None
+        tally.wrong += wrong is not None
+        if wrong is not None:
+            tally.findings.setdefault(wrong.split(": ")[0] if "Wrong" not in wrong else wrong, f"{name}: {wrong}")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    tally.longest = max(tally.longest, time.perf_counter() - began)
+
+
+def fuzz(cases: int, seed: int, only: str) -> dict[str, Tally]:
+    import corpus
+    import torch
+    from commands import Commands, shares
+    from targets import targets
+
+    import noisyrnn
+
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    home = Path(noisyrnn.__file__).parent
+    with tempfile.TemporaryDirectory() as directory:
+        place = Path(directory)
+        whole = corpus.build(place)
+        (place / "scratch").mkdir()
+        known = {name: (target.call, target.share) for name, target in targets(place / "scratch", whole).items()}
+        line = Commands(place / "scratch", whole)
+        for words, share in shares(line.known).items():
+            known[f"noisyrnn {' '.join(words)}"] = (lambda random, words=words: line.call(words, random)), share
+        known = {name: found for name, found in known.items() if only in name}
+        limit_memory()
+        signal.signal(signal.SIGALRM, _late)
+        total = sum(share for _, share in known.values())
+        tallies = {}
+        for name, (call, share) in known.items():
+            tallies[name] = Tally()
+            for number in range(max(1, round(cases * share / total))):
+                case = f"{seed} {name} {number}"
+                attempt(call, Random(case), tallies[name], case, home)
+    return tallies
+
+
+def limit_memory() -> None:
+    """Two gigabytes more than the library takes by being there; beyond them is a MemoryError, which is wrong."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:
+        return
+    most = pages * os.sysconf("SC_PAGE_SIZE") + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _late(number: int, frame: object) -> None:
+    raise Hang
+
+
+def table(tallies: dict[str, Tally]) -> str:
+    columns = f"{'target':<28}{'cases':>8}{'answered':>10}{'refused':>9}{'wrong':>7}{'hangs':>7}{'longest':>10}"
+    lines = [columns]
+    sums: Counter[str] = Counter()
+    for name, one in tallies.items():
+        counts = one.answered, one.refused, one.wrong, one.hangs
+        sums.update(dict(zip(("answered", "refused", "wrong", "hangs"), counts, strict=True)))
+        lines.append(_line(name, counts, one.longest))
+    longest = max(one.longest for one in tallies.values())
+    return "\n".join(
+        [*lines, _line("all", tuple(sums[name] for name in ("answered", "refused", "wrong", "hangs")), longest)]
+    )
+
+
+def _line(name: str, counts: tuple[int, ...], longest: float) -> str:
+    answered, refused, wrong, hangs = counts
+    return f"{name:<28}{sum(counts):>8}{answered:>10}{refused:>9}{wrong:>7}{hangs:>7}{longest:>8.2f} s"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="a part of the targets' names")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    began = time.perf_counter()
+    tallies = fuzz(options.cases, options.seed, options.only)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    if options.json:
+        print(json.dumps({"targets": {name: vars(one) for name, one in tallies.items()}, "memory": memory}))
+    else:
+        print(table(tallies))
+        print(f"{time.perf_counter() - began:.0f} s, at most {memory / 2**20:.0f} MB")
+        for one in tallies.values():
+            for where, case in one.findings.items():
+                print(f"\n{where}\n  {case}")
+    return int(any(one.wrong or one.hangs for one in tallies.values()) or memory > MEMORY)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
