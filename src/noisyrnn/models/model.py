@@ -9,13 +9,17 @@ from pydantic import Field
 from torch import nn
 
 from noisyrnn.rnn.network import Classifier
-from noisyrnn.setting import Setting
+from noisyrnn.rnn.pooling import Pooling
+from noisyrnn.setting import Added, Setting
 
 Size = Annotated[int, Field(ge=1, le=2**14)]
 """Units of a layer: the largest takes a gigabyte for each of its matrices."""
 Layers = Annotated[int, Field(ge=1, le=64)]
 Substeps = Annotated[int, Field(ge=1, le=1000)]
 Count = Annotated[int, Field(ge=1, le=2**31)]
+
+_OF_THE_CLASSIFIER = ("kind", "hidden", "pooling")
+"""Fields that are no option of the layer."""
 
 
 class ModelSetting(Setting, ABC):
@@ -26,6 +30,8 @@ class ModelSetting(Setting, ABC):
     num_layers: Layers = 1
     dropout: float = 0.0
     bidirectional: bool = False
+    pooling: Annotated[Pooling, Added("0.2")] = Pooling.LAST
+    """What is read out: the last valid state, or a summary of the outputs over time."""
 
     @abstractmethod
     def layer(self, inputs: int) -> nn.Module:
@@ -33,9 +39,9 @@ class ModelSetting(Setting, ABC):
 
     def build(self, inputs: int, classes: int) -> Classifier:
         """A classifier: layer and readout, with fresh weights from torch's global generator."""
-        return Classifier(self.layer(inputs), classes)
+        return Classifier(self.layer(inputs), classes, pooling=self.pooling)
 
     def options(self) -> dict[str, Any]:
         """The setting as keyword arguments of its layer; batches come first, as in all public arrays."""
-        own = {name: getattr(self, name) for name in type(self).model_fields if name not in ("kind", "hidden")}
+        own = {name: getattr(self, name) for name in type(self).model_fields if name not in _OF_THE_CLASSIFIER}
         return {**own, "batch_first": True}

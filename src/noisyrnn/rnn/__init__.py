@@ -4,6 +4,7 @@ from noisyrnn.rnn.cell import Call, Cell, FastPath, NoisePath
 from noisyrnn.rnn.layer import Layer
 from noisyrnn.rnn.mode import evaluating
 from noisyrnn.rnn.network import Classifier
+from noisyrnn.rnn.pooling import Pooling
 from noisyrnn.rnn.reference import held, integrate, interpolated, scan
 from noisyrnn.rnn.routes import Route, chosen, routed
 from noisyrnn.rnn.sde_cell import SDECell
@@ -16,6 +17,7 @@ __all__ = [
     "FastPath",
     "Layer",
     "NoisePath",
+    "Pooling",
     "Route",
     "SDECell",
     "Stream",

@@ -1,4 +1,4 @@
-"""Networks: a layer and a readout of its last valid state, logits = V h_T + c."""
+"""Networks: a layer and a readout, logits = V h_T + c of its last valid state, or of what it shows over time."""
 
 from __future__ import annotations
 
@@ -7,25 +7,32 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from noisyrnn.rnn.lengths import checked_lengths
+from noisyrnn.rnn.pooling import Pooling, pooled
+
 
 class Classifier(nn.Module):
     """logits = V h_T + c, with h_T the layer's state at each sequence's last valid step.
 
-    Input is (batch, time, inputs), whatever the layer's own order of axes. Anything that can be called like this
-    library's layers will do as ``layer``.
+    With another ``pooling``, the mean of the layer's outputs over the valid steps is read out in place of h_T, or their
+    mean and their largest side by side. Input is (batch, time, inputs), whatever the layer's own order of axes;
+    anything that can be called like this library's layers will do as ``layer``.
 
     >>> import noisyrnn
     >>> network = Classifier(noisyrnn.NoisyRNN(1, 8), classes=3).eval()
     >>> network(torch.zeros(5, 20, 1)).shape
     torch.Size([5, 3])
+    >>> Classifier(noisyrnn.NoisyRNN(1, 8), classes=3, pooling=Pooling.MEAN_MAX).readout
+    Linear(in_features=16, out_features=3, bias=True)
     """
 
-    def __init__(self, layer: Any, classes: int) -> None:
+    def __init__(self, layer: Any, classes: int, *, pooling: Pooling = Pooling.LAST) -> None:
         super().__init__()
         if classes < 2:
             raise ValueError(f"A classifier needs at least 2 classes, got {classes}.")
         self.layer = layer
-        self.readout = nn.Linear(layer.output_size, classes)
+        self.pooling = Pooling(pooling)
+        self.readout = nn.Linear(self.pooling.parts * layer.output_size, classes)
 
     @property
     def classes(self) -> int:
@@ -36,16 +43,29 @@ class Classifier(nn.Module):
         return self.readout(self.features(x, **call))
 
     def features(self, x: Tensor, **call: Any) -> Tensor:
-        """Last valid state of the top layer, (batch, output_size)."""
-        return self.layer.last(self.states(x, **call))
+        """What is read out, (batch, features): the top layer's last valid state, or its outputs pooled over time."""
+        if self.pooling is Pooling.LAST:
+            return self.layer.last(self.states(x, **call))
+        outputs, _ = self._run(x, outputs=True, **call)
+        outputs = outputs.transpose(0, 1) if self.layer.batch_first else outputs
+        steps, batch, _ = outputs.shape
+        lengths = checked_lengths(
+            call.get("lengths"), call.get("mask"), batch=batch, steps=steps, device=outputs.device
+        )
+        return pooled(outputs, lengths, self.pooling)
 
     def states(self, x: Tensor, **call: Any) -> Any:
         """Last valid states h_n of all layers, as the layer gives them."""
+        return self._run(x, outputs=False, **call)[1]
+
+    def _run(self, x: Tensor, *, outputs: bool, **call: Any) -> tuple[Any, Any]:
         if x.ndim != 3:
             raise ValueError(f"A classifier takes (batch, time, inputs), got shape {tuple(x.shape)}.")
         turned = x if self.layer.batch_first else x.transpose(0, 1)
-        _, h_n = self.layer(turned, outputs=False, **self._turn(call))
-        return h_n
+        return self.layer(turned, outputs=outputs, **self._turn(call))
+
+    def extra_repr(self) -> str:
+        return "" if self.pooling is Pooling.LAST else f"pooling={self.pooling.value}"
 
     def _turn(self, call: dict[str, Any]) -> dict[str, Any]:
         dt = call.get("dt")

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from noisyrnn.rnn.layer import Hidden, Layer
 from noisyrnn.rnn.network import Classifier
+from noisyrnn.rnn.pooling import Pooling
 from noisyrnn.sde.brownian import STEPS, Key, fresh_key
 
 
@@ -52,6 +53,10 @@ class Stream:
         layer = network.layer if isinstance(network, Classifier) else network
         if layer.directions > 1:
             raise ValueError("A bidirectional layer needs the whole sequence; stream a layer of one direction.")
+        if isinstance(network, Classifier) and network.pooling is not Pooling.LAST:
+            raise ValueError(
+                f"A stream reads out the last state, but this classifier pools by {network.pooling.value}."
+            )
         self.network = network
         self.state = h_0
         self.noise = noise

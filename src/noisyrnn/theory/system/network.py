@@ -19,6 +19,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from noisyrnn.rnn.pooling import Pooling
 from noisyrnn.sde import Coupling, Diffusion, Drift, Scheme, Silence, StateStep, StepSize, euler_maruyama
 from noisyrnn.sde.drift_factor import UniformFactor
 from noisyrnn.theory.system.loss import CrossEntropy
@@ -158,6 +159,11 @@ class Network:
         >>> bool(torch.allclose(Network.of_classifier(model).logits(x), model(x), atol=1e-6))
         True
         """
+        if model.pooling is not Pooling.LAST:
+            raise ValueError(
+                f"The theorems are about a readout of the last state, but this classifier pools by "
+                f"{model.pooling.value}; use pooling=Pooling.LAST (smoothing certifies any model)."
+            )
         layer = model.layer
         cell = layer.cells[0] if len(getattr(layer, "cells", ())) == 1 else None
         sde = getattr(cell, "sde", None)
