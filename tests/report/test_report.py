@@ -346,7 +346,7 @@ def test_variant_is_shown_only_when_run(synthetic, whole: Path, tmp_path: Path) 
 
 def test_unwritable_place_is_one_sentence(whole: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"report.html cannot be written \(.*\): free space or choose another directory"):
+    with pytest.raises(UnwritableFile, match=r"report.html cannot be written \(.*\): free space or choose"):
         report(whole, tmp_path / "file" / "out")
 
 
