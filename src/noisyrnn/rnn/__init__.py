@@ -1,7 +1,7 @@
 """Many instants: cells, the reference scan, faster routes, layers like torch.nn.RNN, classifiers."""
 
 from noisyrnn.rnn.cell import Call, Cell, FastPath, NoisePath
-from noisyrnn.rnn.faulty import faulty
+from noisyrnn.rnn.faulty_layer import faulty
 from noisyrnn.rnn.layer import Layer
 from noisyrnn.rnn.mode import evaluating
 from noisyrnn.rnn.network import Classifier
