@@ -1,8 +1,8 @@
 r"""What a training that went nowhere says of itself: that it learned nothing, or that its units no longer respond.
 
-    nothing learned:    loss >= 0.98 H(y), the loss of always answering with the shares of the classes,
-                        and accuracy within three standard errors of always answering with the largest
-    units saturated:    |a'(W h + u)| < 0.01 max |a'| for 19 of 20 units and steps
+nothing learned:    loss >= 0.98 H(y), the loss of always answering with the shares of the classes,
+                    and accuracy within three standard errors of always answering with the largest
+units saturated:    |a'(W h + u)| < 0.01 max |a'| for 19 of 20 units and steps
 """
 
 from __future__ import annotations
