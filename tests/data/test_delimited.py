@@ -49,7 +49,7 @@ def blocks_of(characters: int) -> Iterator[None]:
 def cell_by_cell() -> Iterator[None]:
     """Without pyarrow."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited._Stretch, "_table", lambda self, kinds, piece: None)
+        patch.setattr(delimited._Stretch, "_table", lambda self, *how: None)
         yield
 
 
@@ -91,8 +91,8 @@ def test_alike_rows_are_read_by_pyarrow_and_uneven_ones_are_not(monkeypatch) -> 
     tables = []
     whole = delimited._Stretch._table
 
-    def noted(self, kinds, piece):
-        tables.append(whole(self, kinds, piece))
+    def noted(self, *how):
+        tables.append(whole(self, *how))
         return tables[-1]
 
     monkeypatch.setattr(delimited._Stretch, "_table", noted)
@@ -161,7 +161,7 @@ def test_one_case_has_one_label_also_across_blocks() -> None:
 
 def test_more_columns_than_pyarrow_is_given_are_read_all_the_same(monkeypatch) -> None:
     monkeypatch.setattr(delimited, "_COLUMNS", 3)
-    monkeypatch.setattr(delimited._Stretch, "_table", lambda self, kinds, piece: pytest.fail("given to pyarrow"))
+    monkeypatch.setattr(delimited._Stretch, "_table", lambda self, *how: pytest.fail("given to pyarrow"))
     assert contents(as_text(wide(4)), "own.csv").x.shape == (4, 5, 1)
 
 

@@ -85,28 +85,29 @@ class _Stretch:
         piece = max(_BLOCK, _ROWS * longest)
         kinds = _kinds(len(first), text_columns)
         room = Room(self.file)
-        for stretch in self._cut(max(_STRETCH, 4 * piece)):
+        quoted = self._quoted()  # then quotation marks may hold lines together, and all of them are one stretch
+        for stretch in [self] if quoted else self._cut(max(_STRETCH, 4 * piece)):
             count = _line_ends(self.text, stretch.begin, stretch.end)
             room.take(self.text.count(self.delimiter, stretch.begin, stretch.end) + count, count)
-            yield Block(table=stretch._table(kinds, piece), rows=stretch)
+            yield Block(table=stretch._table(kinds, piece, quoted), rows=stretch)
 
     def _cut(self, size: int) -> Iterator[_Stretch]:
-        """Stretches of about so many characters; a single one where quotation marks may hold lines together."""
+        """Stretches of about so many characters."""
         begin = self.begin
         while begin < self.end:
-            end = -1 if self._quoted() else self.text.find("\n", begin + size, self.end)
+            end = self.text.find("\n", begin + size, self.end)
             end = self.end if end < 0 else end + 1
             yield replace(self, begin=begin, end=end)
             begin = end
 
-    def _table(self, kinds: Any, piece: int) -> Any | None:
+    def _table(self, kinds: Any, piece: int, quoted: bool) -> Any | None:
         """The columns, unless pyarrow refuses."""
         library = arrow("pyarrow.csv")
         try:
             return library.read_csv(
                 arrow().BufferReader(self.text[self.begin : self.end].encode()),
                 read_options=library.ReadOptions(block_size=piece, autogenerate_column_names=True),
-                parse_options=library.ParseOptions(delimiter=self.delimiter, newlines_in_values=self._quoted()),
+                parse_options=library.ParseOptions(delimiter=self.delimiter, newlines_in_values=quoted),
                 convert_options=kinds,
             )
         except refusals():
@@ -153,8 +154,9 @@ def _kinds(width: int, text_columns: Collection[int]) -> Any:
 
 
 def _line_ends(text: str, begin: int, end: int) -> int:
-    single = text.count("\n", begin, end) + text.count("\r", begin, end)
-    return single - text.count("\r\n", begin, end)
+    returns = text.count("\r", begin, end)
+    both = text.count("\r\n", begin, end) if returns else 0
+    return text.count("\n", begin, end) + returns - both
 
 
 def _is_header(first: Sequence[str], body: _Stretch, label: str | int | None) -> bool:
