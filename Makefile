@@ -7,7 +7,7 @@ SOURCES := constraints.txt pyproject.toml $(wildcard CMakeLists.txt native/*)
 KEY := $(shell { cat $(SOURCES); find src -name '*.py' | sort; } | cksum | tr -d ' ')
 STAMP := $(VENV)/.installed-$(KEY)
 
-.PHONY: help demo test lint hooks bench docs ray chaos slow fuzz vulnerabilities browser sanitize peers install clean
+.PHONY: help demo test lint hooks bench docs ray chaos kills slow fuzz vulnerabilities browser sanitize peers install clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -60,6 +60,9 @@ ray: $(STAMP) ## the engine for clusters, by Ray on this machine; installs Ray
 
 chaos: $(STAMP) ## a sweep of 42 runs under 200 random faults
 	NOISYRNN_CHAOS_SEEDS=14 NOISYRNN_CHAOS_FAULTS=200 $(BIN)/python -m pytest -q -s tests/chaos
+
+kills: $(STAMP) ## 1,000 times kill -9 at random moments: a serial driver, one of two, a pool of workers
+	NOISYRNN_KILLS=334 $(BIN)/python -m pytest -q -s tests/chaos/test_kills.py
 
 slow: $(STAMP) ## runners suspended beyond their lease: a hundred times with a short one, once with the real one
 	NOISYRNN_SUSPENSIONS=100 $(BIN)/python -m pytest -q tests/experiments/test_suspended.py
