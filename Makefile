@@ -67,8 +67,8 @@ audit: ## known weaknesses of the tested versions; installs pip-audit apart, and
 	$(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
 	$(VENV)-audit/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
 
-browser: $(STAMP) ## the report's page in headless Chromium (skipped where there is none)
-	$(BIN)/python -m pytest -q tests/report/test_browser.py
+browser: $(STAMP) ## the report's and the audit's page in headless Chromium (skipped where there is none)
+	$(BIN)/python -m pytest -q tests/report/test_browser.py tests/auditing/test_page.py
 
 sanitize: ## the kernel's own tests under the address and undefined-behaviour sanitizers
 	bash native/sanitize.sh

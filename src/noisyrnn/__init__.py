@@ -5,7 +5,7 @@ cells. Classifier reads out the last state, Stream feeds either piece by piece, 
 
 Rooms: ``sde`` has one instant (drifts, diffusions, schemes, noise), ``rnn`` many, ``models`` the literature; ``data``,
 ``perturb``, ``attack`` and ``theory`` what is done with them; ``train``, ``evaluate``, ``experiments`` and ``report``
-the way from a seed to a table.
+the way from a seed to a table. ``audit`` says how any classifier of series fares when sensors fail.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from noisyrnn import attack, data, evaluate, experiments, models, perturb, report, rnn, sde, theory, train
+    from noisyrnn import attack, auditing, data, evaluate, experiments, models, perturb, report, rnn, sde, theory, train
+    from noisyrnn.auditing import audit
     from noisyrnn.models import (
         AntisymmetricRNN,
         ClassicRNN,
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 
 # Looked up on first use, so that `import noisyrnn` and the command line's --help do not wait for torch.
 _ROOMS = (
-    "attack", "data", "evaluate", "experiments", "models", "perturb", "report", "rnn", "sde", "theory", "train",
+    "attack", "auditing", "data", "evaluate", "experiments", "models", "perturb", "report", "rnn", "sde", "theory",
+    "train",
 )  # fmt: skip
 _HOMES = {
     **dict.fromkeys(
@@ -45,6 +47,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("Cell", "Classifier", "Layer", "Route", "SDECell", "Stream", "routed"), "rnn"),
     **dict.fromkeys(("Convention", "Key"), "sde"),
+    "audit": "auditing",
 }  # fmt: skip
 
 try:
@@ -114,6 +117,8 @@ __all__ = [
     "Stream",
     "__version__",
     "attack",
+    "audit",
+    "auditing",
     "data",
     "evaluate",
     "experiments",

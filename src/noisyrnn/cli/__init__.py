@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from noisyrnn.cli import bench, data, demo, experiments, listing, theory
+from noisyrnn.cli import audit, bench, data, demo, experiments, listing, theory
 from noisyrnn.cli.checks import Group
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command(name="list")(listing.listing)
 app.command()(experiments.run)
 app.command()(experiments.record)
 app.command()(experiments.report)
+app.command()(audit.audit)
 app.command()(bench.bench)
 app.add_typer(data.data, name="data")
 app.add_typer(theory.theory, name="theory")
