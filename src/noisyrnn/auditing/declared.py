@@ -7,6 +7,8 @@ from typing import Any
 # Kinds of a mixture of faults, and the lines of the table that they resemble.
 _RESEMBLE = {
     "white": ("noise",),
+    "scale": ("gain",),
+    "jitter": ("jitter",),
     "multiplicative": ("multiplicative noise",),
     "drift": ("drift", "random walk"),
     "wander": ("baseline wander",),
@@ -14,7 +16,7 @@ _RESEMBLE = {
     "zero": ("gap",),
     "burst": ("bursts",),
     "spikes": ("spikes",),
-    "warp": ("jitter", "stretch", "compress"),
+    "warp": ("jitter", "shift", "stretch", "compress"),
     "clip": ("clipping",),
 }
 
@@ -34,4 +36,5 @@ def declared(told: Any) -> tuple[str, ...]:
     kinds = getattr(mixture, "kinds", None)
     if kinds is None:
         return ()
-    return tuple(name for kind in kinds for name in _RESEMBLE.get(str(kind), (str(kind),)))
+    names = [str(getattr(kind, "kind", kind)) for kind in kinds]
+    return tuple(dict.fromkeys(resembled for name in names for resembled in _RESEMBLE.get(name, (name,))))
