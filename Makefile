@@ -78,8 +78,8 @@ vulnerabilities: ## known weaknesses of the tested versions; installs pip-audit 
 	$(VENV)-vulnerabilities/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
 	$(VENV)-vulnerabilities/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip --strict
 
-browser: $(STAMP) ## the report's page in headless Chromium (skipped where there is none)
-	$(BIN)/python -m pytest -q tests/report/test_browser.py
+browser: $(STAMP) ## the report's and the audit's page in headless Chromium (skipped where there is none)
+	$(BIN)/python -m pytest -q tests/report/test_browser.py tests/auditing/test_page.py
 
 sanitize: ## the kernel's own tests under sanitizers: address, undefined behaviour, thread
 	bash native/sanitize.sh

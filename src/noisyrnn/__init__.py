@@ -6,7 +6,7 @@ piece by piece, and ``load`` brings a saved one back.
 
 Rooms: ``sde`` has one instant (drifts, diffusions, schemes, noise), ``rnn`` many, ``models`` the literature; ``data``,
 ``perturb``, ``attack`` and ``theory`` what is done with them; ``train``, ``evaluate``, ``experiments`` and ``report``
-the way from a seed to a table.
+the way from a seed to a table. ``audit`` says how any classifier of series fares when sensors fail.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from noisyrnn import attack, data, evaluate, experiments, models, perturb, report, rnn, sde, theory, train
+    from noisyrnn import attack, auditing, data, evaluate, experiments, models, perturb, report, rnn, sde, theory, train
+    from noisyrnn.auditing import audit
     from noisyrnn.models import (
         LRU,
         AntisymmetricRNN,
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 
 # Looked up on first use, so that `import noisyrnn` and the command line's --help do not wait for torch.
 _ROOMS = (
-    "attack", "data", "evaluate", "experiments", "models", "perturb", "report", "rnn", "sde", "theory", "train",
+    "attack", "auditing", "data", "evaluate", "experiments", "models", "perturb", "report", "rnn", "sde", "theory",
+    "train",
 )  # fmt: skip
 _HOMES = {
     **dict.fromkeys(
@@ -49,6 +51,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("Cell", "Classifier", "Layer", "Route", "SDECell", "Stream", "routed"), "rnn"),
     **dict.fromkeys(("Convention", "Key"), "sde"),
+    "audit": "auditing",
 }  # fmt: skip
 
 try:
@@ -121,6 +124,8 @@ __all__ = [
     "Stream",
     "__version__",
     "attack",
+    "audit",
+    "auditing",
     "data",
     "evaluate",
     "experiments",
