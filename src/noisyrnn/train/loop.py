@@ -27,7 +27,7 @@ from noisyrnn.rnn import Classifier
 from noisyrnn.theory import Network
 from noisyrnn.train.interruption import held_back
 from noisyrnn.train.objective import Asked, expected, mixed, plain, refuse_depths
-from noisyrnn.train.remark import ENOUGH, Unlearned, remark
+from noisyrnn.train.remarks import ENOUGH, Unlearned, remark
 from noisyrnn.train.setting import Diverged, Train
 from noisyrnn.train.state import Epoch, Position, State
 
