@@ -7,7 +7,7 @@ SOURCES := constraints.txt pyproject.toml $(wildcard CMakeLists.txt native/*)
 KEY := $(shell { cat $(SOURCES); find src -name '*.py' | sort; } | cksum | tr -d ' ')
 STAMP := $(VENV)/.installed-$(KEY)
 
-.PHONY: help demo test lint hooks bench docs ray chaos kills slow fuzz vulnerabilities browser sanitize peers install clean
+.PHONY: help demo test lint hooks bench leaderboard docs ray chaos kills slow fuzz vulnerabilities browser sanitize peers install clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -41,6 +41,11 @@ hooks: $(STAMP) ## the same tools by pre-commit, on all files
 bench: $(STAMP) ## speed beside the peers, as ratios in one run (idle machine); installs the peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	$(BIN)/noisyrnn bench --out docs/bench $(ARGS)
+
+leaderboard: $(STAMP) ## classifiers of aeon's sets under sensor faults; installs aeon, goes on where it was stopped
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt aeon
+	nice $(BIN)/python studies/audit_archive.py
+	$(BIN)/python docs/leaderboard.py
 
 docs: $(STAMP) ## regenerate what the documents show
 	$(BIN)/python docs/make.py

@@ -181,6 +181,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", default=SETS, help="sets that come with aeon; default: all five")
     parser.add_argument("--models", default="", help="only these, by name, with ; between them")
+    parser.add_argument("--training", choices=[CLEAN, AUGMENTED, OWN], help="only this training")
     parser.add_argument("--out", type=Path, default=ROWS)
     parser.add_argument("--list", action="store_true", help="say what is missing, and do nothing")
     given = parser.parse_args()
@@ -188,7 +189,7 @@ def main() -> None:
     for data in given.sets:
         for model in wanted:
             for training in trainings(model):
-                if (data.lower(), model, training) in done(given.out):
+                if given.training not in (None, training) or (data.lower(), model, training) in done(given.out):
                     continue
                 print(f"{data}: {model}, {training}", flush=True)
                 if given.list:

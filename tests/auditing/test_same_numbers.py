@@ -99,6 +99,28 @@ def test_an_interrupted_audit_goes_on_where_it_was(tmp_path):
     assert numbers(mended["w"]) == numbers(whole["w"])
 
 
+def test_attacks_and_votes_are_kept_too(tmp_path):
+    x, y = waves(40)
+    model, asked = fitted(x, y), []
+
+    class Watched:
+        classes_ = model.classes_
+
+        def predict_proba(self, X):
+            asked.append(len(X))
+            return model.predict_proba(np.asarray(X).reshape(len(X), -1))
+
+    once = audit({"w": Watched()}, x, y, faults=["noise"], budget=FEW, cache=tmp_path)
+    first = len(asked)
+    again = audit({"w": Watched()}, x, y, faults=["noise"], budget=FEW, cache=tmp_path)
+    assert len(asked) - first == 2  # at first sight, and the clean series
+    assert once["w"] == again["w"]
+    more = audit(
+        {"w": Watched()}, x, y, faults=["noise"], budget=FEW.model_copy(update={"queries": 31}), cache=tmp_path
+    )
+    assert more["w"].attack.queries == 31
+
+
 def test_another_classifier_under_the_same_name_is_not_mistaken(tmp_path):
     x, y = waves(40)
     spent = FEW.model_copy(update={"attacked": 0, "smoothed": 0})

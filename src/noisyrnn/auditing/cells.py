@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from noisyrnn import disk
 from noisyrnn.auditing.answers import Answers
@@ -55,32 +57,49 @@ class Question:
         return self.series.with_x(x)
 
 
+_Finding = TypeVar("_Finding", bound=BaseModel)
+
+
 class Kept:
-    """Answers on the disk, by classifier, data and place; a damaged file counts as none."""
+    """Answers and findings on the disk, by classifier, data and place; a damaged file counts as none."""
 
     def __init__(self, directory: Path | None, question: Question) -> None:
         self._directory, self._question = directory, question
 
-    def _path(self, who: str, place: Place) -> Path | None:
+    def _path(self, who: str, what: str, suffix: str) -> Path | None:
         if self._directory is None:
             return None
+        address = hashlib.sha256("|".join([who, self._question.fingerprint, what]).encode()).hexdigest()
+        return self._directory / address[:2] / f"{address[2:34]}{suffix}"
+
+    def _cell(self, who: str, place: Place) -> Path | None:
         fault = "" if place == CLEAN else canonical(self._question.table[place[0]].at(place[1]))
-        address = hashlib.sha256("|".join([who, self._question.fingerprint, place[0], fault]).encode()).hexdigest()
-        return self._directory / address[:2] / f"{address[2:34]}.npz"
+        return self._path(who, f"{place[0]}|{fault}", ".npz")
 
     def read(self, who: str, place: Place) -> Answers | None:
-        path = self._path(who, place)
+        """Answers to the series of a place."""
+        path = self._cell(who, place)
         try:
             return None if path is None else Answers.from_bytes(path.read_bytes(), len(self._question.series))
-        except (OSError, ValueError, KeyError, EOFError):
-            return None
         except Exception:  # a damaged archive has many ways to say so
             return None
 
     def write(self, who: str, place: Place, answers: Answers) -> None:
-        path = self._path(who, place)
+        path = self._cell(who, place)
         if path is not None:
             disk.replace(path, answers.to_bytes())
+
+    def finding(self, who: str, what: str, kind: type[_Finding], make: Callable[[], _Finding]) -> _Finding:
+        """What was found before under this name, or what is made now and kept."""
+        path = self._path(who, what, ".json")
+        if path is None:
+            return make()
+        try:
+            return kind.model_validate_json(path.read_bytes())
+        except (OSError, ValueError):
+            found = make()
+            disk.replace(path, found.model_dump_json().encode())
+            return found
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from noisyrnn.auditing.budget import Budget
 from noisyrnn.auditing.examined import Examined
-from noisyrnn.auditing.findings import Certificate
+from noisyrnn.auditing.findings import Certificate, Certificates
 from noisyrnn.auditing.series import Series
 from noisyrnn.auditing.worst_cases import _in_units, _to_units
 from noisyrnn.perturb import Spread
@@ -19,6 +19,15 @@ from noisyrnn.theory import smoothing
 
 RADII = (0.05, 0.1, 0.2, 0.4, 0.8)
 SELECT = 100
+
+
+def certificates(
+    one: Examined, series: Series, y: NDArray[np.int64], spread: Spread, budget: Budget, seed: int
+) -> Certificates:
+    """Of the smoothed classifier, and of the classifier itself where it has one."""
+    own = exact(one, series, y, spread)
+    voted = smoothed(one, series, y, spread, budget, seed)
+    return Certificates(found=(voted,) if own is None else (voted, own))
 
 
 def smoothed(

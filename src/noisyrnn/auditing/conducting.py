@@ -113,7 +113,7 @@ def audit(
         yardstick = _yardstick(sheets, question)
         resamples = Resamples(len(series), seed)
         reports = [
-            report_of(sheet, question, spent, resamples, yardstick=yardstick, told=told, patience=patience)
+            report_of(sheet, question, spent, resamples, yardstick=yardstick, told=told, patience=patience, kept=kept)
             for sheet in sheets
         ]
     order = {name: place for place, name in enumerate([*_named(classifiers), NAME])}

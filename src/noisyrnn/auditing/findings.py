@@ -55,6 +55,13 @@ class MaskingSign(Setting):
     text: str
 
 
+class Attacked(Setting):
+    """What attacks found of one classifier."""
+
+    curve: AttackCurve | None = None
+    signs: tuple[MaskingSign, ...] = ()
+
+
 class Certificate(Setting):
     """Radii within which a class provably stays, in l_2 over time and channels, in units of the spread."""
 
@@ -69,6 +76,12 @@ class Certificate(Setting):
     abstained: int = 0
     sigma: float | None = None
     confidence: float | None = None
+
+
+class Certificates(Setting):
+    """All certificates of one classifier."""
+
+    found: tuple[Certificate, ...] = ()
 
 
 class Example(Setting):

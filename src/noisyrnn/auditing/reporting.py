@@ -11,9 +11,19 @@ from numpy.typing import NDArray
 
 from noisyrnn.auditing.answers import NOTHING, Answers
 from noisyrnn.auditing.budget import Budget
-from noisyrnn.auditing.cells import CLEAN, Place, Question, Sheet
-from noisyrnn.auditing.certified import SELECT, exact, smoothed
-from noisyrnn.auditing.findings import AttackCurve, Cell, Certificate, Example, Figure, MaskingSign, Report
+from noisyrnn.auditing.cells import CLEAN, Kept, Place, Question, Sheet
+from noisyrnn.auditing.certified import SELECT, certificates
+from noisyrnn.auditing.findings import (
+    AttackCurve,
+    Attacked,
+    Cell,
+    Certificate,
+    Certificates,
+    Example,
+    Figure,
+    MaskingSign,
+    Report,
+)
 from noisyrnn.auditing.reference import NAME
 from noisyrnn.auditing.scores import (
     Resamples,
@@ -25,6 +35,7 @@ from noisyrnn.auditing.scores import (
 )
 from noisyrnn.auditing.worst_cases import attack_curve
 from noisyrnn.randomness import stream
+from noisyrnn.setting import canonical
 
 _EXAMPLES = 3
 
@@ -52,6 +63,7 @@ def report_of(
     yardstick: Yardstick | None,
     told: Callable[[str, int], None],
     patience: float,
+    kept: Kept,
 ) -> Report:
     """All scores of one classifier; attacks and certificates are made here."""
     one, y = sheet.one, question.y
@@ -68,7 +80,7 @@ def report_of(
               for name in means}  # fmt: skip
     clean = 1 - float(correct(sheet.clean, y).mean())
     reference = yardstick.by_fault() if yardstick else {}
-    attack, no_attack, signs, certificates = _worst_cases(sheet, question, budget, told, patience)
+    attack, no_attack, signs, certified = _worst_cases(sheet, question, budget, told, patience, kept)
     return Report(
         name=one.name,
         kind=one.asked.kind,
@@ -91,46 +103,49 @@ def report_of(
         attack=attack,
         no_attack=no_attack,
         warnings=signs,
-        certificates=certificates,
+        certificates=certified,
         examples=() if one.name == NAME else _examples(sheet, question),
         calls=len(y) * (1 + len(sheet.cells)),
     )
 
 
 def _worst_cases(
-    sheet: Sheet, question: Question, budget: Budget, told: Callable[[str, int], None], patience: float
+    sheet: Sheet, question: Question, budget: Budget, told: Callable[[str, int], None], patience: float, kept: Kept
 ) -> tuple[AttackCurve | None, str, tuple[MaskingSign, ...], tuple[Certificate, ...]]:
-    one = sheet.one
+    one, spent = sheet.one, canonical(budget)
     if one.name == NAME:
         return None, "the reference is not attacked", (), ()
     if sheet.stopped or sheet.seconds > patience:
         return None, "it was too slow", (), ()
     order = torch.randperm(len(question.series), generator=stream("audit", "samples", question.seed)).numpy()
-    attack, reason = None, "no samples were to be attacked"
-    signs: tuple[MaskingSign, ...] = ()
+    attacked, reason = Attacked(), "no samples were to be attacked"
     chosen = np.sort(order[: budget.attacked])
     if len(chosen):
+        part, y = question.series.part(chosen), question.y[chosen]
         try:
-            attack, signs = attack_curve(
-                one, question.series.part(chosen), question.y[chosen], question.spread, budget, question.seed
-            )
+            attacked = kept.finding(
+                sheet.who, f"attack|{spent}", Attacked,
+                lambda: attack_curve(one, part, y, question.spread, budget, question.seed),
+            )  # fmt: skip
             reason = ""
         except Exception as error:
             reason = " ".join(str(error).split())[:300]
             if one.asked.probabilities:
                 one.complain(f"could not be attacked: {reason}")
         told(one.name, budget.calls(0, 0) - budget.smoothed * (SELECT + budget.draws))
-    certificates: list[Certificate] = []
+    certified = Certificates()
     chosen = np.sort(order[: budget.smoothed])
     if len(chosen):
-        part, y = question.series.part(chosen), question.y[chosen]
+        series, classes = question.series.part(chosen), question.y[chosen]
         try:
-            certificates.append(smoothed(one, part, y, question.spread, budget, question.seed))
-            certificates += [found for found in [exact(one, part, y, question.spread)] if found is not None]
+            certified = kept.finding(
+                sheet.who, f"certificates|{spent}", Certificates,
+                lambda: certificates(one, series, classes, question.spread, budget, question.seed),
+            )  # fmt: skip
         except Exception as error:
             one.complain(f"could not be certified: {' '.join(str(error).split())[:300]}")
         told(one.name, budget.smoothed * (SELECT + budget.draws))
-    return attack, reason, signs, tuple(certificates)
+    return attacked.curve, reason, attacked.signs, certified.found
 
 
 def _figure(values: NDArray[np.floating], resamples: Resamples) -> Figure:

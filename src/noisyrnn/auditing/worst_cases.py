@@ -12,7 +12,7 @@ from torch import Tensor
 from noisyrnn.attack import Attack, Square, curve, signs, standard
 from noisyrnn.auditing.budget import HEADLINE, Budget
 from noisyrnn.auditing.examined import Examined
-from noisyrnn.auditing.findings import AttackCurve, Figure, MaskingSign
+from noisyrnn.auditing.findings import AttackCurve, Attacked, Figure, MaskingSign
 from noisyrnn.auditing.scores import Resamples
 from noisyrnn.auditing.series import Series
 from noisyrnn.perturb import Spread
@@ -24,7 +24,7 @@ _BATCH = 128
 
 def attack_curve(
     one: Examined, series: Series, y: NDArray[np.int64], spread: Spread, budget: Budget, seed: int
-) -> tuple[AttackCurve, tuple[MaskingSign, ...]]:
+) -> Attacked:
     """Accuracy by radius: APGD and Square where there are gradients, else Square; ValueError where neither can be."""
     truth, gradients = torch.from_numpy(y), one.gradients()
     if gradients is None and not one.asked.probabilities:
@@ -54,7 +54,7 @@ def attack_curve(
         clean=figures[0].value,
         queries=attack.budget.forward,
     )
-    return told, warned
+    return Attacked(curve=told, signs=warned)
 
 
 def _figure(right: NDArray[np.bool_], resamples: Resamples) -> Figure:

@@ -83,7 +83,7 @@ def audit(
     failing = found.failing(*(require or ()))
     for said in failing:
         typer.echo(said, err=True)
-    if failing or not found.judged:
+    if failing or any(one.failed for one in found.reports):
         raise typer.Exit(1)
 
 
