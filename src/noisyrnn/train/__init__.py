@@ -2,6 +2,7 @@
 
 from noisyrnn.train.loop import Moment, Progress, fit
 from noisyrnn.train.objective import Depth, ExpectedLoss, FeatureMixup
+from noisyrnn.train.remark import Unlearned, remark
 from noisyrnn.train.setting import Diverged, Train
 from noisyrnn.train.state import Epoch, Position, continued, optimiser_for
 from noisyrnn.train.weights import fresh
@@ -16,8 +17,10 @@ __all__ = [
     "Position",
     "Progress",
     "Train",
+    "Unlearned",
     "continued",
     "fit",
     "fresh",
     "optimiser_for",
+    "remark",
 ]
