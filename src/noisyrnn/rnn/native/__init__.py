@@ -15,7 +15,7 @@ pass calls ``reference``, a differentiable function of the same tensors.
 
 from noisyrnn.rnn.native.cornn import OscillatorScan, cornn_scan
 from noisyrnn.rnn.native.exprnn import exprnn_scan
-from noisyrnn.rnn.native.kernel import available, instruction_sets, instructions, status, threads
+from noisyrnn.rnn.native.kernel import available, instruction_sets, instructions, multiply_adds, status, threads
 from noisyrnn.rnn.native.noise import gaussian, uniform
 from noisyrnn.rnn.native.sequence import Reference, Scan
 from noisyrnn.rnn.native.tanh import tanh_scan
@@ -30,6 +30,7 @@ __all__ = [
     "gaussian",
     "instruction_sets",
     "instructions",
+    "multiply_adds",
     "status",
     "tanh_scan",
     "threads",
