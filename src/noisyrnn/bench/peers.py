@@ -139,7 +139,7 @@ def plain_loop(case: Case) -> Work:
     return _work_of(BothWays(*loops) if case.bidirectional else loops[0], case)
 
 
-def classic(kind: type[nn.RNNBase]) -> Callable[[Case], Work]:
+def classic(kind: type[nn.RNN | nn.GRU | nn.LSTM]) -> Callable[[Case], Work]:
     """A recurrence of torch itself."""
     return lambda case: _work_of(kind(case.inputs, case.hidden, bidirectional=case.bidirectional), case)
 
