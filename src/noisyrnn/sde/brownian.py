@@ -149,10 +149,19 @@ def philox(counter: tuple[Words, Words, Words, Words], key: int | Tensor) -> tup
     for _ in range(_ROUNDS):
         # The upper halves of c1 and c3 are left as they come: they are masked away where these two are used.
         one, other = c0 * _MULTIPLIERS[0], c2 * _MULTIPLIERS[1]
-        c0, c1 = (other >> 32).bitwise_xor(c1 ^ low) & _WORD, other
-        c2, c3 = (one >> 32).bitwise_xor(c3 ^ high) & _WORD, one
+        c0, c1 = _mixed(other, c1, low), other
+        c2, c3 = _mixed(one, c3, high), one
         low, high = (low + _WEYL[0]) & _WORD, (high + _WEYL[1]) & _WORD
     return c0, c1 & _WORD, c2, c3 & _WORD
+
+
+def _mixed(product: Words, word: Words, key: int | Tensor) -> Words:
+    """(product >> 32) ^ word ^ key, cut to 32 bits; in place as far as shapes allow: memory is what it costs."""
+    upper = product >> 32
+    if isinstance(key, Tensor):
+        return (upper ^ word ^ key) & _WORD
+    whole = upper.bitwise_xor_(word) if upper.shape == word.shape else upper ^ word
+    return whole.bitwise_xor_(key).bitwise_and_(_WORD)
 
 
 def draw(
