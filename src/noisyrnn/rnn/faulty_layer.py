@@ -199,7 +199,7 @@ def _cells(layer: Layer) -> list[Cell]:
 
 
 def _hit(cell: Cell, fault: StateFault, key: Key) -> Tensor:
-    drawn = torch.rand(cell.units, generator=torch.Generator().manual_seed((key.value ^ key.stream) >> 1))
+    drawn = torch.rand(cell.units, generator=torch.Generator().manual_seed((key.number() ^ key.stream) >> 1))
     return drawn < fault.units
 
 
