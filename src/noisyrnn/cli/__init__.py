@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from noisyrnn.cli import bench, data, demo, experiments, listing, theory
+from noisyrnn.cli import audit, bench, data, demo, experiments, listing, theory
 from noisyrnn.cli.checks import Group
 from noisyrnn.setting import in_a_sentence
 
@@ -27,6 +27,7 @@ app.command(name="list")(listing.listing)
 app.command()(experiments.run)
 app.command()(experiments.record)
 app.command()(experiments.report)
+app.command()(audit.audit)
 app.command()(bench.bench)
 app.add_typer(data.data, name="data")
 app.add_typer(theory.theory, name="theory")
