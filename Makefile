@@ -7,7 +7,7 @@ SOURCES := constraints.txt pyproject.toml $(wildcard CMakeLists.txt native/*)
 KEY := $(shell { cat $(SOURCES); find src -name '*.py' | sort; } | cksum | tr -d ' ')
 STAMP := $(VENV)/.installed-$(KEY)
 
-.PHONY: help demo test lint bench leaderboard docs ray chaos slow fuzz vulnerabilities browser sanitize peers install clean
+.PHONY: help demo test lint hooks bench leaderboard docs ray chaos kills slow fuzz vulnerabilities browser sanitize peers install clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -24,11 +24,19 @@ demo: $(STAMP) ## train a noisy and a plain network on digits, show how robust t
 test: $(STAMP) ## all tests and doctests
 	$(BIN)/python -m pytest -q -n 2 $(ARGS)
 
-lint: $(STAMP) ## style, types, layers
+lint: $(STAMP) ## style, types, layers, project files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/zizmor --offline --quiet .github
+
+hooks: $(STAMP) ## the same tools by pre-commit, on all files
+	$(BIN)/pre-commit run --all-files
 
 bench: $(STAMP) ## speed beside the peers, as ratios in one run (idle machine); installs the peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
@@ -57,6 +65,9 @@ ray: $(STAMP) ## the engine for clusters, by Ray on this machine; installs Ray
 
 chaos: $(STAMP) ## a sweep of 42 runs under 200 random faults
 	NOISYRNN_CHAOS_SEEDS=14 NOISYRNN_CHAOS_FAULTS=200 $(BIN)/python -m pytest -q -s tests/chaos
+
+kills: $(STAMP) ## 1,000 times kill -9 at random moments: a serial driver, one of two, a pool of workers
+	NOISYRNN_KILLS=334 $(BIN)/python -m pytest -q -s tests/chaos/test_kills.py
 
 slow: $(STAMP) ## runners suspended beyond their lease: a hundred times with a short one, once with the real one
 	NOISYRNN_SUSPENSIONS=100 $(BIN)/python -m pytest -q tests/experiments/test_suspended.py

@@ -1,7 +1,8 @@
 """Recurrent networks trained with noise in their hidden states and used without it.
 
-Layers, called like ``torch.nn.RNN``: NoisyRNN, LipschitzRNN, AntisymmetricRNN, CoRNN, ExpRNN, ClassicRNN; Layer for own
-cells. Classifier reads out the last state, Stream feeds either piece by piece, and ``load`` brings a saved one back.
+Layers, called like ``torch.nn.RNN``: NoisyRNN, LipschitzRNN, AntisymmetricRNN, CoRNN, ExpRNN, ClassicRNN; NoisyGRU,
+MinGRU and LRU, which take the same noise; Layer for own cells. Classifier reads out the last state, Stream feeds either
+piece by piece, and ``load`` brings a saved one back.
 
 Rooms: ``sde`` has one instant (drifts, diffusions, schemes, noise), ``rnn`` many, ``models`` the literature; ``data``,
 ``perturb``, ``attack`` and ``theory`` what is done with them; ``train``, ``evaluate``, ``experiments`` and ``report``
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
     from noisyrnn import attack, auditing, data, evaluate, experiments, models, perturb, report, rnn, sde, theory, train
     from noisyrnn.auditing import audit
     from noisyrnn.models import (
+        LRU,
         AntisymmetricRNN,
         ClassicRNN,
         CoRNN,
         ExpRNN,
         LipschitzRNN,
+        MinGRU,
+        NoisyGRU,
         NoisyRNN,
         matched_strengths,
         preset,
@@ -40,8 +44,8 @@ _ROOMS = (
 _HOMES = {
     **dict.fromkeys(
         (
-            "AntisymmetricRNN", "ClassicRNN", "CoRNN", "ExpRNN", "LipschitzRNN", "NoisyRNN", "matched_strengths",
-            "preset",
+            "AntisymmetricRNN", "ClassicRNN", "CoRNN", "ExpRNN", "LRU", "LipschitzRNN", "MinGRU", "NoisyGRU",
+            "NoisyRNN", "matched_strengths", "preset",
         ),
         "models",
     ),
@@ -101,6 +105,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "LRU",
     "AntisymmetricRNN",
     "Cell",
     "ClassicRNN",
@@ -111,6 +116,8 @@ __all__ = [
     "Key",
     "Layer",
     "LipschitzRNN",
+    "MinGRU",
+    "NoisyGRU",
     "NoisyRNN",
     "Route",
     "SDECell",
