@@ -68,6 +68,10 @@ def test_parquet_columns_and_lists(tmp_path):
     parquet.write_table(arrow.table({"label": ["a", "b"], "t0": [1, 2], "t1": ["3", "?!"]}), tmp_path / "slip.parquet")
     with pytest.raises(DataError, match=r"slip\.parquet, row 2, column 't1': '\?!' is not a number"):
         read(tmp_path / "slip.parquet")
+    no_text = arrow.array([b"\x80", b"b"]).view(arrow.string())
+    parquet.write_table(arrow.table({"label": no_text, "t0": [1.0, 2.0]}), tmp_path / "no_text.parquet")
+    with pytest.raises(DataError, match=r"no_text\.parquet is not a whole Parquet file \('utf-8' codec"):
+        read(tmp_path / "no_text.parquet")
     whole = (tmp_path / "own.parquet").read_bytes()
     with pytest.raises(DataError, match="not a whole Parquet file"):
         contents(whole[:-20], "own.parquet")

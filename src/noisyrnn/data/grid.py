@@ -62,11 +62,11 @@ def _alike(block: Block, label: int | None, file: str) -> tuple[Padded, list[str
     """Series and labels of a block whose rows are alike; None if they have to be looked at one by one."""
     if block.table is None or (label is not None and label >= block.table.num_columns):
         return None
-    names = [] if label is None else texts(block.table.column(label))
     columns = [column for index, column in enumerate(block.table.columns) if index != label]
-    if not columns or not all(name.strip() for name in names):
-        return None
     try:
+        names = [] if label is None else texts(block.table.column(label))
+        if not columns or not all(name.strip() for name in names):
+            return None
         part = _in_lists(columns[0], file) if _holds_lists(columns) else _in_columns(columns)
     except refusals():
         return None

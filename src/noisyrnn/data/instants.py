@@ -84,14 +84,14 @@ def _alike(block: Block, label: int | None, case: int, columns: list[int], width
     """The rows of a block that are alike; None if they have to be looked at one by one."""
     if block.table is None or block.table.num_columns != width:
         return None
-    names = texts(block.table.column(case))
-    if not all(name.strip() for name in names):
-        return None  # perhaps a blank row
     try:
+        names = texts(block.table.column(case))
+        labels = [] if label is None else texts(block.table.column(label))
         numbers = numbers_in([block.table.column(index) for index in columns])
     except refusals():
         return None
-    return _Part(cases=names, labels=[] if label is None else texts(block.table.column(label)), numbers=numbers)
+    blank = not all(name.strip() for name in names)  # perhaps a whole row of nothing
+    return None if blank else _Part(cases=names, labels=labels, numbers=numbers)
 
 
 def _one_by_one(block: Block, grid: Grid, label: int | None, case: int, columns: list[int], file: str) -> _Part:
