@@ -3,9 +3,11 @@
 Layers, called like ``torch.nn.RNN``: NoisyRNN, LipschitzRNN, AntisymmetricRNN, CoRNN, ExpRNN, ClassicRNN; Layer for own
 cells. Classifier reads out the last state, Stream feeds either piece by piece, and ``load`` brings a saved one back.
 
+For series of one's own: NoisyRNNClassifier, under scikit-learn's laws; FaultTrained makes any classifier robust.
+
 Rooms: ``sde`` has one instant (drifts, diffusions, schemes, noise), ``rnn`` many, ``models`` the literature; ``data``,
 ``perturb``, ``attack`` and ``theory`` what is done with them; ``train``, ``evaluate``, ``experiments`` and ``report``
-the way from a seed to a table.
+the way from a seed to a table; ``estimator`` and ``export`` what practitioners need.
 """
 
 from __future__ import annotations
@@ -17,7 +19,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from noisyrnn import attack, data, evaluate, experiments, models, perturb, report, rnn, sde, theory, train
+    from noisyrnn import (
+        attack,
+        data,
+        estimator,
+        evaluate,
+        experiments,
+        export,
+        models,
+        perturb,
+        report,
+        rnn,
+        sde,
+        theory,
+        train,
+    )
+    from noisyrnn.estimator import FaultTrained, NoisyRNNClassifier
     from noisyrnn.models import (
         AntisymmetricRNN,
         ClassicRNN,
@@ -33,7 +50,8 @@ if TYPE_CHECKING:
 
 # Looked up on first use, so that `import noisyrnn` and the command line's --help do not wait for torch.
 _ROOMS = (
-    "attack", "data", "evaluate", "experiments", "models", "perturb", "report", "rnn", "sde", "theory", "train",
+    "attack", "data", "estimator", "evaluate", "experiments", "export", "models", "perturb", "report", "rnn", "sde",
+    "theory", "train",
 )  # fmt: skip
 _HOMES = {
     **dict.fromkeys(
@@ -45,6 +63,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("Cell", "Classifier", "Layer", "Route", "SDECell", "Stream", "routed"), "rnn"),
     **dict.fromkeys(("Convention", "Key"), "sde"),
+    **dict.fromkeys(("FaultTrained", "NoisyRNNClassifier"), "estimator"),
 }  # fmt: skip
 
 try:
@@ -105,18 +124,22 @@ __all__ = [
     "CoRNN",
     "Convention",
     "ExpRNN",
+    "FaultTrained",
     "Key",
     "Layer",
     "LipschitzRNN",
     "NoisyRNN",
+    "NoisyRNNClassifier",
     "Route",
     "SDECell",
     "Stream",
     "__version__",
     "attack",
     "data",
+    "estimator",
     "evaluate",
     "experiments",
+    "export",
     "load",
     "matched_strengths",
     "models",

@@ -3,6 +3,7 @@
 from noisyrnn.models.classic import ClassicRNN, ClassicRNNSetting, Recurrence
 from noisyrnn.models.cornn import CoRNN, CoRNNSetting, Damping
 from noisyrnn.models.exprnn import ExpRNN, ExpRNNSetting
+from noisyrnn.models.fronted import FrontedSetting, FrontEndSetting
 from noisyrnn.models.matrices import Parametrisation, RotationStart
 from noisyrnn.models.presets import PRESETS, Model, Optimiser, Preset, preset
 from noisyrnn.models.skew import Initialisation, matched_strengths
@@ -21,6 +22,8 @@ __all__ = [
     "Damping",
     "ExpRNN",
     "ExpRNNSetting",
+    "FrontEndSetting",
+    "FrontedSetting",
     "Initialisation",
     "Lipschitz",
     "LipschitzRNN",

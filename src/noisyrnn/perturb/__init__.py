@@ -27,6 +27,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from noisyrnn.perturb.mixture import FaultMixture, Strengths
 from noisyrnn.perturb.noise import Multiplicative, Salt, SaltAndPepper, Uniform, White
 from noisyrnn.perturb.sensor import (
     BaselineWander,
@@ -61,11 +62,13 @@ __all__ = [
     "Clipping",
     "Drift",
     "DroppedSamples",
+    "FaultMixture",
     "Multiplicative",
     "Perturbation",
     "Quantisation",
     "Salt",
     "SaltAndPepper",
+    "Strengths",
     "TimeJitter",
     "Uniform",
     "White",

@@ -1,6 +1,8 @@
 """Many instants: cells, the reference scan, faster routes, layers like torch.nn.RNN, classifiers."""
 
 from noisyrnn.rnn.cell import Call, Cell, FastPath, NoisePath
+from noisyrnn.rnn.front_end import FrontEnd, stride_rule
+from noisyrnn.rnn.fronted import FrontedClassifier
 from noisyrnn.rnn.layer import Layer
 from noisyrnn.rnn.mode import evaluating
 from noisyrnn.rnn.network import Classifier
@@ -15,6 +17,8 @@ __all__ = [
     "Cell",
     "Classifier",
     "FastPath",
+    "FrontEnd",
+    "FrontedClassifier",
     "Layer",
     "NoisePath",
     "Pooling",
@@ -28,4 +32,5 @@ __all__ = [
     "interpolated",
     "routed",
     "scan",
+    "stride_rule",
 ]
