@@ -15,7 +15,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from noisyrnn import FaultTrained, NoisyRNNClassifier
 
-QUICK = {"hidden_size": 8, "causal": True, "batch_size": 64, "lr": 0.05, "n_epochs": 15, "faults": None, "random_state": 0}
+QUICK = {
+    "hidden_size": 8,
+    "causal": True,
+    "batch_size": 64,
+    "lr": 0.05,
+    "n_epochs": 15,
+    "faults": None,
+    "random_state": 0,
+}
 
 
 def failing(estimator):
@@ -47,7 +55,7 @@ def waves(samples=24, steps=30, seed=0, channels=1):
 
 def test_searches_pipelines_and_calibration_take_it():
     X, y = waves()
-    quick = NoisyRNNClassifier(**QUICK)
+    quick = NoisyRNNClassifier(**{**QUICK, "batch_size": 12, "n_epochs": 80})
     search = GridSearchCV(quick, {"hidden_size": [4, 8]}, cv=2).fit(X, y)
     assert search.best_score_ > 0.8
     piped = make_pipeline(FunctionTransformer(np.negative), quick).fit(X, y)

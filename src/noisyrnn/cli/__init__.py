@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from noisyrnn.cli import bench, data, demo, experiments, listing, theory
+from noisyrnn.cli import bench, data, demo, experiments, export, fit, listing, predict, theory
 from noisyrnn.cli.checks import Group
 
 app = typer.Typer(
@@ -21,6 +21,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo.demo)
+app.command()(fit.fit)
+app.command()(predict.predict)
+app.command()(predict.evaluate)
+app.command()(export.export)
 app.command(name="list")(listing.listing)
 app.command()(experiments.run)
 app.command()(experiments.record)

@@ -45,6 +45,8 @@ class Columns:
     time: str | None = None
     labelled: bool = True
     padded: bool = False
+    gaps: bool = False
+    """Whether values may be missing, and then are NaN."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +120,8 @@ def series(grid: Grid, columns: Columns, *, file: str) -> Sequences:
     found, labels = [], []
     for line, row in grid.rows:
         cells = list(row)
+        if grid.header is not None and len(cells) != len(grid.header):
+            raise DataError(f"{file}, line {line}: {len(cells)} cells, but the header names {len(grid.header)}.")
         if label is not None:
             if label >= len(cells) or cells[label] is None or not str(cells[label]).strip():
                 raise DataError(f"{file}, line {line}: no label in column {label}: add it or remove the line.")
@@ -127,7 +131,7 @@ def series(grid: Grid, columns: Columns, *, file: str) -> Sequences:
         while cells and (cells[-1] is None or cells[-1] == ""):
             cells.pop()
         found.append(numbers(cells, file=file, where=f"line {line}")[:, None])
-    return stack(found, labels if label is not None else None, file=file, padded=columns.padded)
+    return stack(found, labels if label is not None else None, file=file, padded=columns.padded, gaps=columns.gaps)
 
 
 def _is_header(first: Sequence[str], rows: _Text, label: str | int | None) -> bool:
@@ -165,7 +169,9 @@ def _label(grid: Grid, columns: Columns, file: str) -> int | None:
         return 0  # as the UCR archive has it
     named = [index for index, name in enumerate(grid.header) if name.lower() in LABELS]
     if len(named) != 1:
-        raise DataError(f"{file}: which of the columns {_short(grid.header)} is the label? Name it with label=.")
+        raise DataError(
+            f"{file}: which of the columns {_short(grid.header)} is the label? Name it with label= (--target)."
+        )
     return named[0]
 
 
@@ -189,6 +195,7 @@ def _long(grid: Grid, columns: Columns, label: int | None, file: str) -> Sequenc
     features = [i for i in range(len(grid.header or ())) if i not in {case, time, label}]
     instants: dict[str, list[tuple[float, list[float]]]] = {}
     labels: dict[str, str] = {}
+    stamps: dict[str, set[float]] = {}
     for line, row in grid.rows:
         where = f"line {line}"
         if len(row) != len(grid.header or ()):
@@ -196,6 +203,11 @@ def _long(grid: Grid, columns: Columns, label: int | None, file: str) -> Sequenc
         key = str(row[case])
         known = instants.setdefault(key, [])
         order = float(len(known)) if time is None else number(row[time], file=file, where=where)
+        if time is not None and (order in stamps.setdefault(key, set()) or order != order):
+            raise DataError(
+                f"{file}, {where}: case {key[:40]!r} has time {str(row[time])[:40]!r} twice or none: keep one line."
+            )
+        stamps.setdefault(key, set()).add(order)
         known.append((order, [number(row[i], file=file, where=where) for i in features]))
         if label is not None and labels.setdefault(key, str(row[label])) != str(row[label]):
             raise DataError(
@@ -205,4 +217,6 @@ def _long(grid: Grid, columns: Columns, label: int | None, file: str) -> Sequenc
     found: list[NDArray[np.float64]] = [
         np.array([values for _, values in sorted(one, key=lambda instant: instant[0])]) for one in instants.values()
     ]
-    return stack(found, list(labels.values()) if label is not None else None, file=file, padded=columns.padded)
+    return stack(
+        found, list(labels.values()) if label is not None else None, file=file, padded=columns.padded, gaps=columns.gaps
+    )

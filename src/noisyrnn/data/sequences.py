@@ -27,9 +27,16 @@ class Sequences:
 
 
 def stack(
-    series: Sequence[NDArray[np.float64]], labels: Sequence[str] | None, *, file: str, padded: bool = False
+    series: Sequence[NDArray[np.float64]],
+    labels: Sequence[str] | None,
+    *,
+    file: str,
+    padded: bool = False,
+    gaps: bool = False,
 ) -> Sequences:
     """One array of all series (time, feature); with ``padded``, NaN at the end of a series ends it.
+
+    With ``gaps`` other values may be missing, too, and stay NaN.
 
     >>> both = stack([np.ones((2, 1)), np.ones((3, 1))], ["a", "b"], file="own.ts")
     >>> both.x[..., 0].tolist(), both.lengths.tolist()
@@ -51,8 +58,8 @@ def stack(
     for index, one in enumerate(series):
         with np.errstate(over="ignore"):  # too large for single precision becomes infinite, and is refused below
             x[index, : len(one)] = one
-    if not np.isfinite(x).all():
-        sample, time, feature = np.argwhere(~np.isfinite(x))[0].tolist()
+    if not (np.isfinite(x) | (gaps & np.isnan(x))).all():
+        sample, time, feature = np.argwhere(~(np.isfinite(x) | (gaps & np.isnan(x))))[0].tolist()
         value = x[sample, time, feature]
         hint = "missing" if np.isnan(value) else "infinite or too large"
         ends = np.isnan(x[sample, time : lengths[sample]]).all()
@@ -110,7 +117,10 @@ def numbers(cells: Sequence[object], *, file: str, where: str) -> NDArray[np.flo
     try:
         return np.array(cells, dtype=np.float64)  # ten times as fast, where nothing is missing
     except (TypeError, ValueError):
-        return np.array([number(cell, file=file, where=where) for cell in cells], dtype=np.float64)
+        return np.array(
+            [number(cell, file=file, where=f"{where}, value {index}") for index, cell in enumerate(cells, 1)],
+            dtype=np.float64,
+        )
 
 
 def _unpad(one: NDArray[np.float64]) -> NDArray[np.float64]:

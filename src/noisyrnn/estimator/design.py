@@ -83,9 +83,7 @@ def network_setting(
     model: Any, *, front_end: Any, hidden_size: int, hidden_noise: float | None, readout: str, causal: bool, steps: int
 ) -> FrontedSetting:
     """The whole network as a setting, for series of up to ``steps`` instants."""
-    recurrent = model_setting(
-        model, hidden_size=hidden_size, hidden_noise=hidden_noise, readout=readout, causal=causal
-    )
+    recurrent = model_setting(model, hidden_size=hidden_size, hidden_noise=hidden_noise, readout=readout, causal=causal)
     return FrontedSetting(front_end=front_end_setting(front_end, steps=steps, causal=causal), model=recurrent)
 
 

@@ -123,5 +123,5 @@ class FaultTrained(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         generator = torch.Generator().manual_seed(seed)
         disturbed = [mixture(scaled, generator, lengths=lengths).numpy() * deviation + mean for _ in range(copies)]
         given = [series.as_given(), *(series.with_x(x).as_given() for x in disturbed)]
-        rows = sum(given, []) if series.form == "list" else np.concatenate(given)
+        rows = [one for part in given for one in part] if series.form == "list" else np.concatenate(given)
         return rows, np.concatenate([targets] * (1 + copies))

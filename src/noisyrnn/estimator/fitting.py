@@ -149,7 +149,9 @@ def _device(name: str) -> torch.device:
     try:
         return torch.device(name)
     except RuntimeError as error:
-        raise ValueError(f"device must be 'auto' or a device of torch, such as 'cpu' or 'cuda', got {name!r}.") from error
+        raise ValueError(
+            f"device must be 'auto' or a device of torch, such as 'cpu' or 'cuda', got {name!r}."
+        ) from error
 
 
 def _train(estimator: Any, samples: Samples, aside: Samples | None) -> None:

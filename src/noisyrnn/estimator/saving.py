@@ -101,7 +101,9 @@ def load_classifier(path: Path, kind: type[NoisyRNNClassifier]) -> NoisyRNNClass
     about = disk.read_as(Saved, path / SETTINGS, what="the settings of a classifier", remedy=_REMEDY)
     held = checkpoint.load(path / WEIGHTS)
     if held.header.about.get("settings") != hashlib.sha256(text).hexdigest():
-        raise UnknownModel(f"{path / SETTINGS} does not belong to the weights beside it, or was altered: save it again.")
+        raise UnknownModel(
+            f"{path / SETTINGS} does not belong to the weights beside it, or was altered: save it again."
+        )
     with torch.device("meta"):  # shapes without memory
         try:
             network = about.network.build(about.preparation.inputs, len(about.classes))

@@ -132,7 +132,12 @@ class ClassifierStream:
         if streams is None:
             return torch.arange(self.streams)
         index = torch.as_tensor(streams, dtype=torch.int64).reshape(-1)
-        if len(index) == 0 or int(index.min()) < 0 or int(index.max()) >= self.streams or len(index.unique()) < len(index):
+        if (
+            len(index) == 0
+            or int(index.min()) < 0
+            or int(index.max()) >= self.streams
+            or len(index.unique()) < len(index)
+        ):
             raise ValueError(f"streams must be different numbers from 0 to {self.streams - 1}, got {list(streams)}.")
         return index
 

@@ -76,9 +76,9 @@ class FaultMixture(Setting):
     """Share of the series that stay as they are."""
 
     @classmethod
-    def only(cls, kind: Kind, strength: float, *, size: float = 3.0) -> FaultMixture:
+    def only(cls, kind: str, strength: float, *, size: float = 3.0) -> FaultMixture:
         """One kind at one strength in every series: a disturbance to measure with."""
-        one = Strengths(kind=kind, low=strength, high=strength, sizes=(size, size))
+        one = Strengths.model_validate({"kind": kind, "low": strength, "high": strength, "sizes": (size, size)})
         return cls(kinds=(one,), probability=1.0, clean=0.0)
 
     def without_clean(self) -> FaultMixture:

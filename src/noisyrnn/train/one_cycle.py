@@ -60,7 +60,7 @@ class Reached(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Samples:
-    """What is trained on: x (batch, time, feature), classes y, and lengths, step sizes and weights where they differ."""
+    """What is trained on: x (batch, time, feature), classes y, lengths, step sizes and weights where they differ."""
 
     x: Tensor
     y: Tensor
@@ -73,11 +73,15 @@ class Samples:
 
     def part(self, index: Tensor) -> Samples:
         """The samples of these indices."""
-        return Samples(**{name: None if value is None else value[index] for name, value in vars(self).items()})
+        return self._each(lambda value: value[index])
 
     def to(self, device: torch.device) -> Samples:
         """The same on a device."""
-        return Samples(**{name: None if value is None else value.to(device) for name, value in vars(self).items()})
+        return self._each(lambda value: value.to(device))
+
+    def _each(self, made: Callable[[Tensor], Tensor]) -> Samples:
+        parts: dict[str, Any] = {name: None if one is None else made(one) for name, one in vars(self).items()}
+        return Samples(**parts)
 
     def call(self) -> dict[str, Any]:
         """What a network is told beside x."""
