@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from made_waves import waves
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
@@ -44,19 +45,10 @@ def test_laws_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-def waves(samples=24, steps=30, seed=0, channels=1):
-    """Slow and fast waves with random phases."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(samples) % 2
-    t = np.linspace(0, 2 * np.pi, steps)
-    x = np.sin((1 + 2 * y)[:, None, None] * t + rng.uniform(0, 6, (samples, channels, 1)))
-    return x + 0.05 * rng.normal(size=x.shape), np.array(["slow", "fast"])[y]
-
-
 def test_searches_pipelines_and_calibration_take_it():
     X, y = waves()
-    quick = NoisyRNNClassifier(**{**QUICK, "batch_size": 12, "n_epochs": 80})
-    search = GridSearchCV(quick, {"hidden_size": [4, 8]}, cv=2).fit(X, y)
+    quick = NoisyRNNClassifier(**{**QUICK, "batch_size": 12, "n_epochs": 30})
+    search = GridSearchCV(quick, {"hidden_size": [6, 8]}, cv=2).fit(X, y)
     assert search.best_score_ > 0.8
     piped = make_pipeline(FunctionTransformer(np.negative), quick).fit(X, y)
     assert piped.score(X, y) > 0.9

@@ -20,7 +20,7 @@ def network():
 
 
 def test_it_learns_and_two_trainings_are_one():
-    setting, found = OneCycle(steps=60, batch=8, lr=0.02), []
+    setting, found = OneCycle(steps=30, batch=8, lr=0.05), []
     for _ in range(2):
         one = network()
         assert fit_one_cycle(one, samples(), setting, seed=1) == 0
@@ -50,7 +50,7 @@ def test_samples_without_weight_are_not_learned():
     weights = (wrong.y == 0).float() * 2
     one = network()
     weighted = Samples(x=wrong.x, y=wrong.y, weights=weights)
-    fit_one_cycle(one, weighted, OneCycle(steps=60, batch=8, lr=0.02), seed=1)
+    fit_one_cycle(one, weighted, OneCycle(steps=30, batch=8, lr=0.05), seed=1)
     assert (one(wrong.x).argmax(1) == 0).all()
 
 

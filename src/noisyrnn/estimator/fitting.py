@@ -48,6 +48,7 @@ def fit_classifier(estimator: NoisyRNNClassifier, X: Any, y: Any, sample_weight:
         estimator.classes_ = classes
         estimator._form = series.form
         estimator.seed_ = int(check_random_state(estimator.random_state).randint(2**31 - 1))
+        estimator.n_iter_ = 0
         estimator.history_ = {"epoch": [], "loss": [], "validation_accuracy": [], "seconds": []}
     kept, aside = _division(estimator, codes)
     if not again:
@@ -167,7 +168,7 @@ def _train(estimator: Any, samples: Samples, aside: Samples | None) -> None:
     )
     callbacks = [*(estimator.callbacks or ()), *([Printed()] if estimator.verbose else [])]
     best, stale, weights = -1.0, 0, None
-    before = len(estimator.history_["epoch"])
+    before = estimator.n_iter_
 
     def end_of_epoch(reached: Reached) -> bool:
         nonlocal best, stale, weights
@@ -195,4 +196,4 @@ def _train(estimator: Any, samples: Samples, aside: Samples | None) -> None:
     if weights is not None:
         estimator.network_.load_state_dict(weights)
     estimator.network_.zero_grad(set_to_none=True)
-    estimator.n_iter_ = len(estimator.history_["epoch"])
+    estimator.n_iter_ = max(estimator.history_["epoch"], default=before)
