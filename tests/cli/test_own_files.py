@@ -35,7 +35,9 @@ def numbers(samples=20, steps=12):
 
 def wide(x, y, delimiter=","):
     head = delimiter.join(["state", *(f"t{i}" for i in range(x.shape[1]))])
-    return "\n".join([head, *(delimiter.join([label, *map(repr, row.tolist())]) for label, row in zip(y, x, strict=True))])
+    return "\n".join(
+        [head, *(delimiter.join([label, *map(repr, row.tolist())]) for label, row in zip(y, x, strict=True))]
+    )
 
 
 def written(directory):
@@ -121,6 +123,8 @@ ROWS = GOOD.splitlines()
 LONG = "id,time,value,state\n" + "\n".join(f"{c},{t},{c + t},{'ab'[c % 2]}" for c in range(6) for t in range(4))
 TS = "@classLabel true a b\n@data\n1,2:a\n3,4:b"
 
+IN_LONG = ["--target", "state", "--id", "id", "--time", "time"]
+
 BROKEN = {
     "empty file": ("x.csv", b"", []),
     "blank lines only": ("x.csv", b"\n\n\n", []),
@@ -145,14 +149,14 @@ BROKEN = {
     "gzip cut off": ("x.csv.gz", gzip.compress(GOOD.encode())[:-20], ["--target", "state"]),
     "no gzip at all": ("x.csv.gz", b"not gzip", ["--target", "state"]),
     "long: no such id": ("x.csv", LONG.encode(), ["--target", "state", "--id", "case"]),
-    "long: an instant twice": ("x.csv", (LONG + "\n0,1,9,a").encode(), ["--target", "state", "--id", "id", "--time", "time"]),
+    "long: an instant twice": ("x.csv", (LONG + "\n0,1,9,a").encode(), IN_LONG),
     "long: time is no number": (
-        "x.csv", (LONG + "\n0,noon,9,a").encode(), ["--target", "state", "--id", "id", "--time", "time"]
+        "x.csv", (LONG + "\n0,noon,9,a").encode(), IN_LONG
     ),
     "long: two labels for a series": (
-        "x.csv", (LONG + "\n0,9,9,b").encode(), ["--target", "state", "--id", "id", "--time", "time"]
+        "x.csv", (LONG + "\n0,9,9,b").encode(), IN_LONG
     ),
-    "long: a row too short": ("x.csv", (LONG + "\n0,9").encode(), ["--target", "state", "--id", "id", "--time", "time"]),
+    "long: a row too short": ("x.csv", (LONG + "\n0,9").encode(), IN_LONG),
     ".ts without data": ("x.ts", b"@classLabel true a b\n", []),
     ".ts with regression targets": ("x.ts", b"@targetLabel true\n@data\n1,2:0.5", []),
     ".ts with unequal channels": ("x.ts", TS.replace("1,2:a", "1,2:1:a").encode(), []),
@@ -216,9 +220,7 @@ def test_robustness_of_a_saved_model_is_drawn(tmp_path, capsys):
     (tmp_path / "own.csv").write_text(wide(*numbers()))
     run(capsys, "fit", tmp_path / "own.csv", "--target", "state", "--out", tmp_path / "model", *QUICK)
     picture = tmp_path / "curves.svg"
-    code, out, _ = run(
-        capsys, "evaluate", tmp_path / "model", tmp_path / "own.csv", "--robustness", "--plot", picture
-    )
+    code, out, _ = run(capsys, "evaluate", tmp_path / "model", tmp_path / "own.csv", "--robustness", "--plot", picture)
     assert code == 0
     assert "spikes" in out
     assert b"<svg" in picture.read_bytes()
