@@ -4,6 +4,7 @@ steps for small sets, with faults and a guard."""
 from noisyrnn.train.guard import GuardedStep
 from noisyrnn.train.loop import Moment, Progress, fit
 from noisyrnn.train.one_cycle import OneCycle, Reached, Samples, fit_one_cycle
+from noisyrnn.train.remark import Unlearned, remark
 from noisyrnn.train.setting import Diverged, Train
 from noisyrnn.train.state import Epoch, Position, continued, optimiser_for
 from noisyrnn.train.weights import fresh
@@ -19,9 +20,11 @@ __all__ = [
     "Reached",
     "Samples",
     "Train",
+    "Unlearned",
     "continued",
     "fit",
     "fit_one_cycle",
     "fresh",
     "optimiser_for",
+    "remark",
 ]
