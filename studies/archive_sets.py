@@ -18,7 +18,7 @@ from noisyrnn.data.archives import read_uncompressed
 from noisyrnn.data.formats import contents
 from noisyrnn.data.sequences import Sequences, classes
 
-SEARCHED = ("GunPoint", "ItalyPowerDemand", "ArrowHead", "FaceFour", "BME", "ECG5000")
+SEARCHED = ("GunPoint", "ItalyPowerDemand", "ArrowHead")
 """Where choices are made, on splits of the training parts."""
 REPORTED = ("OSULeaf", "BasicMotions", "JapaneseVowels", "BeetleFly", "Computers", "FaceAll", "FordA")
 """What is reported, and was used for no choice."""

@@ -10,8 +10,10 @@ the default on splits of the training parts of other sets than *report* measures
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -118,18 +120,23 @@ def _accuracy(system: Any, X: Any, y: Any) -> float:
     return float(np.mean(system.predict(X) == y))
 
 
-def jobs(stage: str, seeds: int, wheel: Path) -> Iterator[tuple[str, Any, Part, Part, int]]:
-    """Every row that is wanted: its name, and what it takes; seed by seed, so that an early stop leaves whole seeds."""
+def wanted(stage: str, seeds: int) -> Iterator[tuple[str, str, int]]:
+    """Set, system and seed of every row: seed by seed and system by system, so that an early stop leaves most."""
     for seed in range(seeds):
-        for name in SEARCHED if stage == "search" else REPORTED:
-            train, test = archive_set(name, wheel)
-            if stage == "search":  # the test part is not looked at
-                third = len(train.y) // 3
-                kept, aside, _ = stratified(train.y, (len(train.y) - third, third, 0), seed)
-                train, test = train.at(kept), train.at(aside)
-            chosen = candidates(len(train.y), seed) if stage == "search" else systems(len(train.y), seed)
-            for label, system in chosen.items():
-                yield f"{name} | {label} | {seed}", system, train, test, seed
+        for label in candidates(32, seed) if stage == "search" else systems(32, seed):
+            for name in SEARCHED if stage == "search" else REPORTED:
+                yield name, label, seed
+
+
+def measured(stage: str, name: str, label: str, seed: int, parts: tuple[Part, Part]) -> dict[str, float]:
+    """One row."""
+    train, test = parts
+    if stage == "search":  # the test part is not looked at
+        third = len(train.y) // 3
+        kept, aside, _ = stratified(train.y, (len(train.y) - third, third, 0), seed)
+        train, test = train.at(kept), train.at(aside)
+    chosen = candidates(len(train.y), seed) if stage == "search" else systems(len(train.y), seed)
+    return row(chosen[label], train, test, seed)
 
 
 def main() -> None:
@@ -142,20 +149,20 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     given = parser.parse_args()
     torch.set_num_threads(1)
-    import json
-
     held = json.loads(read(given.out)) if given.out.exists() else {}
     rows = held.setdefault(given.stage, {})
+    parts = cache(lambda name: archive_set(name, given.wheel))
     began = time.monotonic()
-    for name, system, train, test, seed in jobs(given.stage, given.seeds, given.wheel):
-        if name in rows or given.only not in name:
+    for name, label, seed in wanted(given.stage, given.seeds):
+        key = f"{name} | {label} | {seed}"
+        if key in rows or given.only not in key:
             continue
         if time.monotonic() - began > 60 * given.minutes:
             print("Stopped; the same command goes on.")
             return
-        rows[name] = row(system, train, test, seed)
+        rows[key] = measured(given.stage, name, label, seed, parts(name))
         keep(given.out, held)
-        print(name, rows[name], flush=True)
+        print(key, rows[key], flush=True)
 
 
 if __name__ == "__main__":

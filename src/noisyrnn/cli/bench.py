@@ -12,6 +12,7 @@ import typer
 def bench(
     full: Annotated[bool, typer.Option("--full", help="Every size along each axis; about half an hour.")] = False,
     out: Annotated[Path | None, typer.Option(help="Directory for bench.json, bench.md and bench.svg.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no text; the exit code tells.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the measurements for scripts.")] = False,
 ) -> None:
     """Training and forward time of the noisy RNN beside its peers, as ratios in one run.
@@ -28,7 +29,7 @@ def bench(
 
     if out is not None:
         check_directory(out)
-    console = Console(stderr=True)
+    console = Console(stderr=True, quiet=quiet)
     with console.status("") as status:
         found = measured(full=full, progress=lambda line: status.update(line))
     document = {
@@ -41,4 +42,5 @@ def bench(
         save(out / "bench.json", json.dumps(document, indent=1).encode())
         save(out / "bench.md", f"Made by `{command}`.\n\n{markdown(found)}".encode())
         figure(found, out / "bench.svg")
-    typer.echo(json.dumps(document) if as_json else markdown(found))
+    if as_json or not quiet:
+        typer.echo(json.dumps(document) if as_json else markdown(found))
