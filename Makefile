@@ -7,7 +7,7 @@ SOURCES := constraints.txt pyproject.toml $(wildcard CMakeLists.txt native/*)
 KEY := $(shell { cat $(SOURCES); find src -name '*.py' | sort; } | cksum | tr -d ' ')
 STAMP := $(VENV)/.installed-$(KEY)
 
-.PHONY: help demo test lint bench docs ray extras chaos slow fuzz vulnerabilities browser sanitize peers install clean
+.PHONY: help demo test lint hooks bench leaderboard docs ray extras chaos kills slow fuzz vulnerabilities browser sanitize peers install clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -24,15 +24,28 @@ demo: $(STAMP) ## train a noisy and a plain network on digits, show how robust t
 test: $(STAMP) ## all tests and doctests
 	$(BIN)/python -m pytest -q -n 2 $(ARGS)
 
-lint: $(STAMP) ## style, types, layers
+lint: $(STAMP) ## style, types, layers, project files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/zizmor --offline --quiet .github
+
+hooks: $(STAMP) ## the same tools by pre-commit, on all files
+	$(BIN)/pre-commit run --all-files
 
 bench: $(STAMP) ## speed beside the peers, as ratios in one run (idle machine); installs the peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	$(BIN)/noisyrnn bench --out docs/bench $(ARGS)
+
+leaderboard: $(STAMP) ## classifiers of aeon's sets under sensor faults; installs aeon, goes on where it was stopped
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt aeon
+	nice $(BIN)/python studies/audit_archive.py
+	$(BIN)/python docs/leaderboard.py
 
 docs: $(STAMP) ## regenerate what the documents show
 	$(BIN)/python docs/make.py
@@ -57,6 +70,9 @@ extras: $(STAMP) ## what optional packages are for: ONNX, aeon; installs them
 chaos: $(STAMP) ## a sweep of 42 runs under 200 random faults
 	NOISYRNN_CHAOS_SEEDS=14 NOISYRNN_CHAOS_FAULTS=200 $(BIN)/python -m pytest -q -s tests/chaos
 
+kills: $(STAMP) ## 1,000 times kill -9 at random moments: a serial driver, one of two, a pool of workers
+	NOISYRNN_KILLS=334 $(BIN)/python -m pytest -q -s tests/chaos/test_kills.py
+
 slow: $(STAMP) ## runners suspended beyond their lease: a hundred times with a short one, once with the real one
 	NOISYRNN_SUSPENSIONS=100 $(BIN)/python -m pytest -q tests/experiments/test_suspended.py
 	NOISYRNN_LEASE_SECONDS=120 $(BIN)/python -m pytest -q tests/experiments/test_suspended.py
@@ -71,8 +87,8 @@ vulnerabilities: ## known weaknesses of the tested versions; installs pip-audit 
 	$(VENV)-vulnerabilities/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
 	$(VENV)-vulnerabilities/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip --strict
 
-browser: $(STAMP) ## the report's page in headless Chromium (skipped where there is none)
-	$(BIN)/python -m pytest -q tests/report/test_browser.py
+browser: $(STAMP) ## the report's and the audit's page in headless Chromium (skipped where there is none)
+	$(BIN)/python -m pytest -q tests/report/test_browser.py tests/auditing/test_page.py
 
 sanitize: ## the kernel's own tests under sanitizers: address, undefined behaviour, thread
 	bash native/sanitize.sh

@@ -3,15 +3,19 @@ steps for small sets, with faults and a guard."""
 
 from noisyrnn.train.guard import GuardedStep
 from noisyrnn.train.loop import Moment, Progress, fit
+from noisyrnn.train.objective import Depth, ExpectedLoss, FeatureMixup
 from noisyrnn.train.one_cycle import OneCycle, Reached, Samples, fit_one_cycle
-from noisyrnn.train.remark import Unlearned, remark
+from noisyrnn.train.remarks import Unlearned, remark
 from noisyrnn.train.setting import Diverged, Train
 from noisyrnn.train.state import Epoch, Position, continued, optimiser_for
 from noisyrnn.train.weights import fresh
 
 __all__ = [
+    "Depth",
     "Diverged",
     "Epoch",
+    "ExpectedLoss",
+    "FeatureMixup",
     "GuardedStep",
     "Moment",
     "OneCycle",
