@@ -8,6 +8,7 @@ import sys
 import pytest
 
 COMMANDS = [["demo"], ["list"], ["run"], ["record"], ["report"], ["bench"], ["data", "list"], ["data", "get"]]
+COMMANDS += [["fit"], ["predict"], ["evaluate"], ["export"]]
 
 
 def noisyrnn(*words, cwd=None, **environment):

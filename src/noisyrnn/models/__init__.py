@@ -3,6 +3,7 @@
 from noisyrnn.models.classic import ClassicRNN, ClassicRNNSetting, Recurrence
 from noisyrnn.models.cornn import CoRNN, CoRNNSetting, Damping
 from noisyrnn.models.exprnn import ExpRNN, ExpRNNSetting
+from noisyrnn.models.fronted import FrontedSetting, FrontEndSetting
 from noisyrnn.models.lru import LRU, LRUSetting
 from noisyrnn.models.matrices import Parametrisation, RotationStart
 from noisyrnn.models.noisy_gates import MinGRU, MinGRUSetting, NoisyGRU, NoisyGRUSetting
@@ -24,6 +25,8 @@ __all__ = [
     "Damping",
     "ExpRNN",
     "ExpRNNSetting",
+    "FrontEndSetting",
+    "FrontedSetting",
     "Initialisation",
     "LRUSetting",
     "Lipschitz",

@@ -31,6 +31,7 @@ from pydantic import Field
 
 from noisyrnn.perturb.availability import DeadChannel, Gap, LostSamples, Stuck
 from noisyrnn.perturb.fault import Fault
+from noisyrnn.perturb.mixture import FaultMixture, Strengths
 from noisyrnn.perturb.noise import Multiplicative, Salt, SaltAndPepper, Uniform, White
 from noisyrnn.perturb.sensor import (
     BaselineWander,
@@ -88,6 +89,7 @@ __all__ = [
     "DroppedSamples",
     "ElectrodeMotion",
     "Fault",
+    "FaultMixture",
     "FourierMode",
     "Gain",
     "Gap",
@@ -105,6 +107,7 @@ __all__ = [
     "Shift",
     "Spikes",
     "Spread",
+    "Strengths",
     "Stretch",
     "Stuck",
     "TimeJitter",

@@ -2,6 +2,8 @@
 
 from noisyrnn.rnn.cell import Call, Cell, FastPath, NoisePath
 from noisyrnn.rnn.faulty_layer import faulty
+from noisyrnn.rnn.front_end import FrontEnd, stride_rule
+from noisyrnn.rnn.fronted import FrontedClassifier
 from noisyrnn.rnn.layer import Layer
 from noisyrnn.rnn.mode import evaluating
 from noisyrnn.rnn.network import Classifier
@@ -31,6 +33,8 @@ __all__ = [
     "Classifier",
     "FastPath",
     "FlippedUnits",
+    "FrontEnd",
+    "FrontedClassifier",
     "HardwareFault",
     "Layer",
     "NoisePath",
@@ -54,4 +58,5 @@ __all__ = [
     "interpolated",
     "routed",
     "scan",
+    "stride_rule",
 ]
