@@ -1,7 +1,7 @@
 """Recurrent networks trained with noise in their hidden states and used without it.
 
-Layers, called like ``torch.nn.RNN``: NoisyRNN, LipschitzRNN, AntisymmetricRNN, CoRNN, ExpRNN, ClassicRNN; Layer for own
-cells. Classifier reads out the last state, Stream feeds either piece by piece, and ``load`` brings a saved one back.
+Layers, called like ``torch.nn.RNN``: NoisyRNN, LipschitzRNN, AntisymmetricRNN, CoRNN, ExpRNN, ClassicRNN, and
+CertifiedRNN, which carries its own proof; Layer for own cells. Classifier reads out the last state, Stream feeds either piece by piece, and ``load`` brings a saved one back.
 
 Rooms: ``sde`` has one instant (drifts, diffusions, schemes, noise), ``rnn`` many, ``models`` the literature; ``data``,
 ``perturb``, ``attack`` and ``theory`` what is done with them; ``train``, ``evaluate``, ``experiments`` and ``report``
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from noisyrnn import attack, data, evaluate, experiments, models, perturb, report, rnn, sde, theory, train
     from noisyrnn.models import (
         AntisymmetricRNN,
+        CertifiedRNN,
         ClassicRNN,
         CoRNN,
         ExpRNN,
@@ -38,8 +39,8 @@ _ROOMS = (
 _HOMES = {
     **dict.fromkeys(
         (
-            "AntisymmetricRNN", "ClassicRNN", "CoRNN", "ExpRNN", "LipschitzRNN", "NoisyRNN", "matched_strengths",
-            "preset",
+            "AntisymmetricRNN", "CertifiedRNN", "ClassicRNN", "CoRNN", "ExpRNN", "LipschitzRNN", "NoisyRNN",
+            "matched_strengths", "preset",
         ),
         "models",
     ),
@@ -100,6 +101,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "AntisymmetricRNN",
     "Cell",
+    "CertifiedRNN",
     "ClassicRNN",
     "Classifier",
     "CoRNN",

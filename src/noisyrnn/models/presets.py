@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from noisyrnn.models.certified import Certified
 from noisyrnn.models.classic import ClassicRNNSetting
 from noisyrnn.models.cornn import CoRNNSetting
 from noisyrnn.models.exprnn import ExpRNNSetting
@@ -17,7 +18,8 @@ from noisyrnn.models.tanh import Antisymmetric, Lipschitz, Noisy
 from noisyrnn.setting import Setting
 
 Model = Annotated[
-    Noisy | Lipschitz | Antisymmetric | CoRNNSetting | ExpRNNSetting | ClassicRNNSetting, Field(discriminator="kind")
+    Noisy | Lipschitz | Antisymmetric | CoRNNSetting | ExpRNNSetting | ClassicRNNSetting | Certified,
+    Field(discriminator="kind"),
 ]
 """Any model's setting; its ``kind`` says which, in JSON too."""
 

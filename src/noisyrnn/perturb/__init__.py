@@ -12,6 +12,10 @@ two other readings of its words, with u uniform in [0, 1),
     uniform             x~ = x + sigma u
     salt                P(x~ = max) = p,   P(x~ = x) = 1 - p
 
+one to train with, where the strength is not known,
+
+    white up to         x~ = x + s xi,   s uniform in [0, sigma] for each sample
+
 and seven faults of real sensors: dropped samples, bursts, drift, baseline wander, clipping, time jitter,
 quantisation.
 
@@ -27,7 +31,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from noisyrnn.perturb.noise import Multiplicative, Salt, SaltAndPepper, Uniform, White
+from noisyrnn.perturb.noise import Multiplicative, Salt, SaltAndPepper, Uniform, White, WhiteUpTo
 from noisyrnn.perturb.sensor import (
     BaselineWander,
     Bursts,
@@ -44,6 +48,7 @@ Perturbation = Annotated[
     | SaltAndPepper
     | Uniform
     | Salt
+    | WhiteUpTo
     | DroppedSamples
     | Bursts
     | Drift
@@ -69,4 +74,5 @@ __all__ = [
     "TimeJitter",
     "Uniform",
     "White",
+    "WhiteUpTo",
 ]

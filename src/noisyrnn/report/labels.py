@@ -10,6 +10,7 @@ from noisyrnn.rows import Column, Description, Row, plain
 
 _KINDS = {
     "antisymmetric": "Antisymmetric RNN",
+    "certified": "Certified RNN",
     "cornn": "coRNN",
     "exprnn": "Exponential RNN",
     "lipschitz": "Lipschitz RNN",

@@ -1,13 +1,14 @@
 """Training: a setting, a straight loop that resumes bit by bit, and fresh networks to start it from."""
 
 from noisyrnn.train.loop import Moment, Progress, fit
-from noisyrnn.train.setting import Diverged, Train
+from noisyrnn.train.setting import Diverged, Margin, Train
 from noisyrnn.train.state import Epoch, Position, continued, optimiser_for
 from noisyrnn.train.weights import fresh
 
 __all__ = [
     "Diverged",
     "Epoch",
+    "Margin",
     "Moment",
     "Position",
     "Progress",

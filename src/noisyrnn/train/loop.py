@@ -24,6 +24,7 @@ from noisyrnn.models import Model
 from noisyrnn.perturb import Perturbation
 from noisyrnn.rnn import Classifier
 from noisyrnn.train.interruption import held_back
+from noisyrnn.train.margin import certified_gain, margin_loss
 from noisyrnn.train.setting import Diverged, Train
 from noisyrnn.train.state import Epoch, Position, State
 
@@ -96,6 +97,8 @@ def fit(
     weight = next(network.parameters())
     class_weights = None if train.class_weights is None else torch.tensor(train.class_weights).to(weight)
     noise = None if train.input_noise is None else with_range(train.input_noise, split.x)
+    # Refused here and not after an epoch, where a network has no gain.
+    gain = None if train.margin is None else certified_gain(network)
     batches = train.batches(len(split))
     doors = state.doors
     # Ctrl-C and SIGTERM are held back until the batch is done and saved.
@@ -112,6 +115,8 @@ def fit(
                 x, y, lengths = _disturb(state, part, noise), part.y.to(weight.device), part.lengths
                 logits = _logits(network, x.to(weight), lengths, doors.hidden, train.dropout)
                 loss = nn.functional.cross_entropy(logits, y, weight=class_weights)
+                if train.margin is not None:
+                    loss = loss + train.margin.weight * margin_loss(network, logits, y, gain, train.margin.rms)
                 height = float(loss.detach())
                 if not math.isfinite(height):
                     raise _divergence(epoch, batch, train)
