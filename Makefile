@@ -7,7 +7,7 @@ SOURCES := constraints.txt pyproject.toml $(wildcard CMakeLists.txt native/*)
 KEY := $(shell { cat $(SOURCES); find src -name '*.py' | sort; } | cksum | tr -d ' ')
 STAMP := $(VENV)/.installed-$(KEY)
 
-.PHONY: help demo test lint bench docs ray chaos slow fuzz audit browser sanitize peers install clean
+.PHONY: help demo test lint bench docs ray chaos slow fuzz vulnerabilities browser sanitize peers install clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -62,16 +62,16 @@ SEED ?= 0
 fuzz: $(STAMP) ## damaged files and senseless arguments, CASES=100000 of them; CI runs 2,000
 	nice $(BIN)/python tests/fuzz/harness.py --cases $(CASES) --seed $(SEED) $(ARGS)
 
-audit: ## known weaknesses of the tested versions; installs pip-audit apart, and asks the network
-	test -x $(VENV)-audit/bin/python || $(PYTHON) -m venv $(VENV)-audit
-	$(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
-	$(VENV)-audit/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
+vulnerabilities: ## known weaknesses of the tested versions; installs pip-audit apart, and asks the network
+	test -x $(VENV)-vulnerabilities/bin/python || $(PYTHON) -m venv $(VENV)-vulnerabilities
+	$(VENV)-vulnerabilities/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(VENV)-vulnerabilities/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip --strict
 
 browser: $(STAMP) ## the report's page in headless Chromium (skipped where there is none)
 	$(BIN)/python -m pytest -q tests/report/test_browser.py
 
-sanitize: ## the kernel's own tests under the address and undefined-behaviour sanitizers
+sanitize: ## the kernel's own tests under sanitizers: address, undefined behaviour, thread
 	bash native/sanitize.sh
 
 clean: ## remove the environment and every generated file
-	rm -rf $(VENV) $(VENV)-peers $(VENV)-audit build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-peers $(VENV)-vulnerabilities build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

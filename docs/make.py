@@ -12,6 +12,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
+from faults import picture as faults_picture
 from picture import DEMONSTRATION, RESULTS, picture
 from prose import wrapped
 from quoted_rows import Recorded
@@ -44,6 +45,7 @@ def results(into: Path, *, check: bool = False) -> None:
     if not check:
         picture(read.rows, RESULTS, into / "picture.svg")
         picture(read.rows, DEMONSTRATION, into.parent / "demo.svg")
+        faults_picture(into.parent / "faults.svg")
 
 
 def main() -> None:

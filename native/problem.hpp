@@ -4,6 +4,8 @@
 // is not wanted. Whoever fills these structures has checked shapes, types and alignment.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -133,12 +135,31 @@ struct NoiseProblem {
     T* out = nullptr;
 };
 
+// Thrown out of a slice whose result is no longer wanted.
+struct LeftOff {};
+
 // A computation cut into slices that may run in any order on any thread, and a serial end.
 class Job {
 public:
     virtual ~Job() = default;
     virtual void run(std::int64_t slice, int worker) = 0;
     virtual void finish() {}
+
+    // Called by every slice at every step: leaves it once the caller, who is worker 0, wants to leave off.
+    void look_up(int worker) {
+        if (worker == 0 && (++looks_ & 15) == 0) ask();
+        if (left_off_.load(std::memory_order_relaxed)) throw LeftOff{};
+    }
+    // Asks the caller whether to go on, a few times a second.
+    void ask();
+
+    bool (*go_on)() = nullptr;
+    bool left_off() const { return left_off_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<bool> left_off_{false};
+    unsigned looks_ = 0;
+    std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
 };
 
 // Entry points of one instruction set; a job takes scratch memory for `workers` threads when it is made.

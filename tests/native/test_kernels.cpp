@@ -1,10 +1,11 @@
-// Drives every kernel with odd shapes, for the address and undefined-behaviour sanitizers, and checks what needs no
-// reference: all instruction sets of this processor agree, chunks and thread counts change nothing.
+// Drives every kernel with odd shapes, for the sanitizers (address, undefined behaviour, thread), and checks what needs
+// no reference: all instruction sets of this processor agree, chunks and thread counts change nothing.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "problem.hpp"
@@ -288,9 +289,47 @@ void test_all(const Size& s) {
         }
 }
 
+// A job that would never end.
+class Endless final : public Job {
+public:
+    void run(std::int64_t, int worker) override {
+        for (;;) look_up(worker);
+    }
+    void finish() override { ++failures; }
+};
+
+void test_leaving_off() {
+    for (const int threads : {1, 3}) {
+        static int asked;
+        asked = 0;
+        Endless job;
+        job.go_on = [] { return ++asked < 3; };
+        expect(!run(job, 4, threads) && asked == 3, "a job was not left off", {});
+    }
+}
+
+// Several threads of the program at once: one has the pool, the others work alone.
+void test_callers_at_once() {
+    const Size s{50, 40, 16, 0};
+    std::vector<std::vector<double>> out(4, std::vector<double>(s.steps * s.batch * s.units));
+    std::vector<std::thread> callers;
+    for (auto& numbers : out)
+        callers.emplace_back([&s, &numbers] {
+            NoiseProblem<double> p;
+            p.size = s;
+            p.key = {1, 2, 3, 4};
+            p.out = numbers.data();
+            for (int again = 0; again < 20; ++again) perform(kernels<double>(0).noise(p), s, 3);
+        });
+    for (auto& caller : callers) caller.join();
+    for (const auto& numbers : out) expect(numbers == out[0], "callers disturb each other", s);
+}
+
 }  // namespace
 
 int main() {
+    test_leaving_off();
+    test_callers_at_once();
     const Size shapes[] = {{0, 3, 5, 1}, {4, 0, 5, 1},  {4, 3, 0, 1},  {3, 4, 5, 0},  {1, 1, 1, 1},   {2, 33, 7, 2}, {5, 2, 16, 1},
                            {3, 3, 17, 3}, {7, 1, 33, 1}, {3, 65, 31, 1}, {2, 5, 129, 1}, {3, 300, 3, 1}};
     for (const Size& shape : shapes) {

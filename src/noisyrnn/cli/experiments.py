@@ -130,6 +130,8 @@ def conclude(outcome: Outcome) -> None:
     for failure, labels in reasons.items():
         who = labels[0] if len(labels) == 1 else f"{len(labels)} runs, the first of them {labels[0]}"
         typer.echo(f"noisyrnn: {who}: {failure}", err=True)
+    for label, said in outcome.remarks.items():
+        typer.echo(f"noisyrnn: {label}: {said}", err=True)
     if os.environ.get("NOISYRNN_DEBUG"):
         for result in outcome.results:
             if result.trace:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -29,7 +30,8 @@ from noisyrnn.experiments.store.progress_file import PROGRESS, ProgressFile
 from noisyrnn.experiments.store.run_directory import Done, RunDirectory, sisters
 from noisyrnn.sde.brownian import CONTRACT
 from noisyrnn.setting import canonical
-from noisyrnn.train import Moment, fit, fresh
+from noisyrnn.train import Moment, Unlearned, fit, fresh
+from noisyrnn.train.loop import remark_on
 
 Watch = Callable[[str, int, Moment], None]
 """Called with label, seed and moment after each batch, where the engine works in this process."""
@@ -158,8 +160,9 @@ def perform(
                     return result()
             claim, progress = take_claim(place, job.run), ProgressFile(place.path, str(job))
             try:
-                trained = _train(job, claim, lease, progress, every=every, watch=watch, record=record)
-                return result(trained=trained, rows=_measure(job, claim, lease, progress))
+                done = _train(job, claim, lease, progress, every=every, watch=watch, record=record)
+                rows = _measure(job, claim, lease, progress)
+                return result(trained=done is not None, rows=rows, remark=None if done is None else done.remark)
             finally:
                 progress.remove()
     except LeaseLost:
@@ -201,10 +204,11 @@ def _train(
     every: int | None,
     watch: Watch | None,
     record: Path | None,
-) -> bool:
+) -> Done | None:
+    """What is known of the training, if it was not done already."""
     run, place = job.run, claim.directory
     if place.done() is not None:
-        return False
+        return None
     lent = [] if record is None else Record(record).states(run)
     claim.begin(run, [path for sister in sisters(run, place.path.parent) for path in sister.states()] + lent)
     splits = splits_of(run.data)
@@ -217,28 +221,30 @@ def _train(
             watch(job.label, run.seed, moment)
 
     network = fresh(run.model, inputs=splits.train.x.shape[2], classes=len(splits.classes), seed=run.seed)
-    history = fit(
-        network,
-        splits.train,
-        run.train,
-        seed=run.seed,
-        validation=splits.validation,
-        setting=run.model,
-        path=claim.state,
-        every=every,
-        branch=claim.branch,
-        about={"classes": list(splits.classes), "data": json.loads(canonical(run.data))},
-        progress=report,
-    )
-    claim.finish(
-        Done(
-            epochs=len(history),
-            seconds=sum(epoch.seconds for epoch in history),
-            host=machine(),
-            version=__version__,
-            contract=CONTRACT,
-            drawing=splits.drawing,
-            provenance=splits.provenance,
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Unlearned)  # said at the end of the sweep instead
+        history = fit(
+            network,
+            splits.train,
+            run.train,
+            seed=run.seed,
+            validation=splits.validation,
+            setting=run.model,
+            path=claim.state,
+            every=every,
+            branch=claim.branch,
+            about={"classes": list(splits.classes), "data": json.loads(canonical(run.data))},
+            progress=report,
         )
+    done = Done(
+        epochs=len(history),
+        seconds=sum(epoch.seconds for epoch in history),
+        host=machine(),
+        version=__version__,
+        contract=CONTRACT,
+        drawing=splits.drawing,
+        provenance=splits.provenance,
+        remark=remark_on(network, splits.train, run.train, history),
     )
-    return True
+    claim.finish(done)
+    return done

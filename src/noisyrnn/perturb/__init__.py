@@ -16,8 +16,10 @@ one to train with, where the strength is not known,
 
     white up to         x~ = x + s xi,   s uniform in [0, sigma] for each sample
 
-and seven faults of real sensors: dropped samples, bursts, drift, baseline wander, clipping, time jitter,
-quantisation.
+and faults of real sensors: of the value (bias, gain, drift, spikes, bursts, clipping, quantisation, baseline wander,
+hum, one Fourier mode, electrode motion, muscle artefact), of availability (dropped and lost samples, a gap, a stuck
+sensor, a dead channel) and of timing (jitter, shift, stretch, compress). ``severities`` grades them, in units of the
+``Spread`` of the data.
 
 Each is a setting that can be called. sigma is always a standard deviation. Nothing is clamped unless
 ``bounds`` is given. The generator is never optional. Numbers are drawn sample after sample, so that
@@ -31,6 +33,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from noisyrnn.perturb.availability import DeadChannel, Gap, LostSamples, Stuck
+from noisyrnn.perturb.fault import Fault
 from noisyrnn.perturb.noise import Multiplicative, Salt, SaltAndPepper, Uniform, White, WhiteUpTo
 from noisyrnn.perturb.sensor import (
     BaselineWander,
@@ -41,6 +45,10 @@ from noisyrnn.perturb.sensor import (
     Quantisation,
     TimeJitter,
 )
+from noisyrnn.perturb.severity import Graded, Group, Preset, severities
+from noisyrnn.perturb.spread import Spread
+from noisyrnn.perturb.timing import Compress, Shift, Stretch
+from noisyrnn.perturb.value import Bias, ElectrodeMotion, FourierMode, Gain, Hum, MuscleArtefact, Spikes
 
 Perturbation = Annotated[
     White
@@ -55,24 +63,58 @@ Perturbation = Annotated[
     | BaselineWander
     | Clipping
     | TimeJitter
-    | Quantisation,
+    | Quantisation
+    | Bias
+    | Gain
+    | Spikes
+    | Hum
+    | FourierMode
+    | ElectrodeMotion
+    | MuscleArtefact
+    | Stuck
+    | Gap
+    | LostSamples
+    | DeadChannel
+    | Shift
+    | Stretch
+    | Compress,
     Field(discriminator="kind"),
 ]
 """Any perturbation; in JSON the field ``kind`` tells which."""
 
 __all__ = [
     "BaselineWander",
+    "Bias",
     "Bursts",
     "Clipping",
+    "Compress",
+    "DeadChannel",
     "Drift",
     "DroppedSamples",
+    "ElectrodeMotion",
+    "Fault",
+    "FourierMode",
+    "Gain",
+    "Gap",
+    "Graded",
+    "Group",
+    "Hum",
+    "LostSamples",
     "Multiplicative",
+    "MuscleArtefact",
     "Perturbation",
+    "Preset",
     "Quantisation",
     "Salt",
     "SaltAndPepper",
+    "Shift",
+    "Spikes",
+    "Spread",
+    "Stretch",
+    "Stuck",
     "TimeJitter",
     "Uniform",
     "White",
     "WhiteUpTo",
+    "severities",
 ]

@@ -206,6 +206,9 @@ class Layer(nn.Module):
         top = range(len(self.cells) - self.directions, len(self.cells))
         return torch.cat([self._cell(index).observe(tuple(part[index] for part in parts)) for index in top], dim=-1)
 
+    def extra_repr(self) -> str:
+        return f"axes={'(batch, time, inputs)' if self.batch_first else '(time, batch, inputs)'}"
+
     def _run_stack(
         self,
         x: Tensor,

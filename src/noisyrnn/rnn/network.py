@@ -37,6 +37,11 @@ class Classifier(nn.Module):
         super().__init__()
         if classes < 2:
             raise ValueError(f"A classifier needs at least 2 classes, got {classes}.")
+        if not hasattr(layer, "output_size") or not hasattr(layer, "last"):
+            raise ValueError(
+                f"A classifier takes a layer such as NoisyRNN(1, 8), got {type(layer).__name__}; an own layer is made "
+                "with noisyrnn.rnn.Layer."
+            )
         self.layer = layer
         self.pooling = Pooling(pooling)
         features = self.pooling.parts * layer.output_size
@@ -69,13 +74,15 @@ class Classifier(nn.Module):
         return self._run(x, outputs=False, **call)[1]
 
     def _run(self, x: Tensor, *, outputs: bool, **call: Any) -> tuple[Any, Any]:
+        if not isinstance(x, Tensor):
+            raise ValueError(f"A classifier takes a tensor, got {type(x).__name__}: give torch.as_tensor(x).")
         if x.ndim != 3:
             raise ValueError(f"A classifier takes (batch, time, inputs), got shape {tuple(x.shape)}.")
         turned = x if self.layer.batch_first else x.transpose(0, 1)
         return self.layer(turned, outputs=outputs, **self._turn(call))
 
     def extra_repr(self) -> str:
-        return "" if self.pooling is Pooling.LAST else f"pooling={self.pooling.value}"
+        return f"axes=(batch, time, inputs), pooling={self.pooling.value}"
 
     def _turn(self, call: dict[str, Any]) -> dict[str, Any]:
         dt = call.get("dt")

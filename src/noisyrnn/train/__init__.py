@@ -1,6 +1,7 @@
 """Training: a setting, a straight loop that resumes bit by bit, and fresh networks to start it from."""
 
 from noisyrnn.train.loop import Moment, Progress, fit
+from noisyrnn.train.remark import Unlearned, remark
 from noisyrnn.train.setting import Diverged, Margin, Train
 from noisyrnn.train.state import Epoch, Position, continued, optimiser_for
 from noisyrnn.train.weights import fresh
@@ -13,8 +14,10 @@ __all__ = [
     "Position",
     "Progress",
     "Train",
+    "Unlearned",
     "continued",
     "fit",
     "fresh",
     "optimiser_for",
+    "remark",
 ]

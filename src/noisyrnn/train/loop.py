@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from noisyrnn.perturb import Perturbation
 from noisyrnn.rnn import Classifier
 from noisyrnn.train.interruption import held_back
 from noisyrnn.train.margin import certified_gain, margin_loss
+from noisyrnn.train.remark import ENOUGH, Unlearned, remark
 from noisyrnn.train.setting import Diverged, Train
 from noisyrnn.train.state import Epoch, Position, State
 
@@ -79,7 +81,8 @@ def fit(
     Returns
     -------
     tuple of Epoch
-        What each epoch gave, those before a resumption included.
+        What each epoch gave, those before a resumption included. A training that stays at chance, or whose units no
+        longer respond, ends with a warning, ``Unlearned``, that says what to try.
 
     Examples
     --------
@@ -153,7 +156,17 @@ def fit(
     if state.best:
         network.load_state_dict(state.best)
     network.eval()
+    if said := remark_on(network, split, train, state.at.history):
+        warnings.warn(said, Unlearned, stacklevel=2)
     return state.at.history
+
+
+def remark_on(network: Classifier, split: Split, train: Train, history: tuple[Epoch, ...]) -> str | None:
+    """What there is to say of a training that went nowhere, once it had time to go somewhere."""
+    if len(history) < ENOUGH:
+        return None
+    end = history[-1]
+    return remark(network, split, loss=end.loss, accuracy=end.accuracy, weights=train.class_weights)
 
 
 def _part(split: Split, index: Tensor) -> Split:
