@@ -13,7 +13,7 @@ from noisyrnn.models.choice import refuse_other
 from noisyrnn.models.matrices import Orthogonal, Parametrisation
 from noisyrnn.rnn import native
 from noisyrnn.rnn.cell import Call, Cell, FastPath, Sequenced, States
-from noisyrnn.rnn.gain import Gain, NoGain
+from noisyrnn.rnn.gain import Gain, NoGain, Rounded
 from noisyrnn.rnn.lengths import zero_beyond
 from noisyrnn.rnn.reference import scan_built
 
@@ -124,7 +124,7 @@ class CertifiedCell(Cell):
         return Gain(channels=torch.tensor(self.gains, dtype=torch.float64), growth=growth)
 
     @torch.no_grad()
-    def rounding(self, x: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+    def rounding(self, x: Tensor, lengths: Tensor | None) -> Rounded:
         # A step errs by at most (terms of a sum) roundoffs of (|K| |inputs of the step| + |b|).
         start = self.start(x.shape[1], x)
         z, y = self.built(noisy=False).trajectory(x, start, lengths)
@@ -132,8 +132,9 @@ class CertifiedCell(Cell):
         seen = x * x.new_tensor(self.gains)
         size = (before.double().square().sum(-1) + seen.double().square().sum(-1)).sqrt()
         terms, norm = self.units + self.inputs + 8, float(torch.linalg.matrix_norm(self.matrix().double()))
-        error = terms * torch.finfo(x.dtype).eps * (norm * size + float(self.b.double().norm()))
-        return y, zero_beyond(error, lengths).sum(0)
+        unit = terms * torch.finfo(x.dtype).eps
+        error = unit * (norm * size + float(self.b.double().norm()))
+        return Rounded(y, zero_beyond(error, lengths).sum(0), unit * norm)
 
     def extra_repr(self) -> str:
         return f"inputs={self.inputs}, states={self.units}, outputs={self.shown}, activation={self.activation}"

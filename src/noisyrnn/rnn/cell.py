@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from noisyrnn.rnn import native
-from noisyrnn.rnn.gain import Gain, NoGain
+from noisyrnn.rnn.gain import Gain, NoGain, Rounded
 from noisyrnn.sde.brownian import Key, draw, uniform
 
 States = tuple[Tensor, ...]
@@ -123,8 +123,8 @@ class Cell(nn.Module, ABC):
             "by construction."
         )
 
-    def rounding(self, x: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Outputs for x, and for each sample a bound of the sum over steps of what rounding adds to one (l2)."""
+    def rounding(self, x: Tensor, lengths: Tensor | None) -> Rounded:
+        """Outputs for x from the start, without noise, and bounds of what rounding adds to them."""
         raise NoGain(f"The rounding of {type(self).__name__} is not bounded here; use CertifiedRNN.")
 
     @property

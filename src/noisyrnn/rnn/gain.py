@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,6 +18,16 @@ from torch import Tensor
 
 class NoGain(ValueError):
     """Nobody has proved a gain of this; the message says why, and what has one."""
+
+
+class Rounded(NamedTuple):
+    """Outputs of a sequence, and bounds of its rounding: the sum over steps of what each adds in l2, for each sample,
+    and how much more a step adds for each unit by which its inputs are longer.
+    """
+
+    outputs: Tensor
+    error: Tensor
+    slope: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
