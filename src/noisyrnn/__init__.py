@@ -1,7 +1,8 @@
 """Recurrent networks trained with noise in their hidden states and used without it.
 
 Layers, called like ``torch.nn.RNN``: NoisyRNN, LipschitzRNN, AntisymmetricRNN, CoRNN, ExpRNN, ClassicRNN, and
-CertifiedRNN, which carries its own proof; Layer for own cells. Classifier reads out the last state, Stream feeds either piece by piece, and ``load`` brings a saved one back.
+CertifiedRNN, which carries its own proof; Layer for own cells. Classifier reads out the last state or a mean, Stream
+feeds either piece by piece, and ``load`` brings a saved one back.
 
 Rooms: ``sde`` has one instant (drifts, diffusions, schemes, noise), ``rnn`` many, ``models`` the literature; ``data``,
 ``perturb``, ``attack`` and ``theory`` what is done with them; ``train``, ``evaluate``, ``experiments`` and ``report``

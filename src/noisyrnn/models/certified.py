@@ -8,8 +8,8 @@ n states z go on to the next step, p outputs y to the readout. For two inputs fr
     |dz_T|^2 + sum_t |dy_t|^2  <=  g^2 sum_t |du_t|^2.
 
 So the whole sequence of outputs changes by at most g times as much as the whole sequence of inputs, at any length
-(docs/certified.md). K is a part of an orthogonal matrix made as the exponential RNN makes its own. The default phi sorts
-neighbours, (a, b) -> (max, min) (Anil, Lucas and Grosse 2019): a permutation in pieces, which lets no energy get lost.
+(docs/certified.md). K is a part of an orthogonal matrix made as the exponential RNN makes its own. The default phi
+sorts neighbours, (a, b) -> (max, min) (Anil, Lucas and Grosse 2019): a permutation in pieces, which loses no energy.
 Noise is added before phi; of one key it is the same for both inputs, and the differences do not see it.
 """
 

@@ -126,7 +126,7 @@ class CertifiedCell(Cell):
     @torch.no_grad()
     def rounding(self, x: Tensor, lengths: Tensor | None) -> Rounded:
         # A step errs by at most (terms of a sum) roundoffs of (|K| |inputs of the step| + |b|).
-        start = self.start(x.shape[1], x)
+        gain, start = self.gain(), self.start(x.shape[1], x)
         z, y = self.built(noisy=False).trajectory(x, start, lengths)
         before = torch.cat((start[0].unsqueeze(0), z))[: len(x)]
         seen = x * x.new_tensor(self.gains)
@@ -134,7 +134,7 @@ class CertifiedCell(Cell):
         terms, norm = self.units + self.inputs + 8, float(torch.linalg.matrix_norm(self.matrix().double()))
         unit = terms * torch.finfo(x.dtype).eps
         error = unit * (norm * size + float(self.b.double().norm()))
-        return Rounded(y, zero_beyond(error, lengths).sum(0), unit * norm)
+        return Rounded(gain, y, zero_beyond(error, lengths).sum(0), unit * norm)
 
     def extra_repr(self) -> str:
         return f"inputs={self.inputs}, states={self.units}, outputs={self.shown}, activation={self.activation}"
@@ -152,8 +152,9 @@ class BuiltCertifiedCell(Cell, FastPath):
         super().__init__(cell.inputs, cell.units)
         # Plain tensors, not this module's own parameters.
         self.tensors = (K, U, b)
-        self.shown, self.activation, self.additive = cell.shown, cell.activation, additive
-        self.noises = cell.noises
+        self.shown: int = cell.shown
+        self.activation: Contraction = cell.activation
+        self.additive, self.noises = additive, cell.noises
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -180,8 +181,10 @@ class BuiltCertifiedCell(Cell, FastPath):
     def trajectory(self, x: Tensor, states: States, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
         """States z and outputs y after each step."""
         if native.available() and x.device.type == "cpu" and self.activation is Contraction.MAXMIN and len(x):
-            scanned = native.maxmin_scan(x, *states, *self.tensors, lengths=lengths, states=True)
-            assert scanned.states is not None and scanned.outputs is not None
+            (z, y), (K, U, b) = states, self.tensors
+            scanned = native.maxmin_scan(x, z, y, K, U, b, lengths=lengths, states=True)
+            assert scanned.states is not None
+            assert scanned.outputs is not None
             return scanned.states, scanned.outputs
         rows, _ = scan_built(_Rows(self), x, states, lengths=lengths)
         return rows[..., : self.units], rows[..., self.units :]
@@ -198,20 +201,21 @@ class BuiltCertifiedCell(Cell, FastPath):
             outputs, last = scan_built(cell, sequence, (z, y), lengths=call.lengths)
             return outputs, *last
 
-        K, U, b = self.tensors
+        (z, y), (K, U, b) = states, self.tensors
         sequence = zero_beyond(x, call.lengths)
         if call.key is not None and self.additive:
             # The noise comes with the drive, because the kernel makes none here.
             xi = self.path(call.key, x.shape[1], len(x), x).xi
+            assert xi is not None
             sequence, U, b = self.encode(sequence) + self.additive * xi, None, None
         scanned = native.maxmin_scan(
-            sequence, *states, K, U, b, lengths=call.lengths, outputs=call.outputs and not call.mean, total=call.mean,
+            sequence, z, y, K, U, b, lengths=call.lengths, outputs=call.outputs and not call.mean, total=call.mean,
             reference=reference,
         )  # fmt: skip
         last = (scanned.last_z, scanned.last_y)
-        if not call.mean:
+        if scanned.total is None:
             return scanned.outputs, last
-        steps = len(x) if call.lengths is None else call.lengths.clamp(min=1).unsqueeze(1)
+        steps = x.new_tensor(len(x)) if call.lengths is None else call.lengths.clamp(min=1).unsqueeze(1)
         return (scanned.total / steps).unsqueeze(0), last
 
 

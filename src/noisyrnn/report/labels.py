@@ -26,6 +26,8 @@ _MEASURES = {
     "salt-pepper": ("Salt and pepper", "α"),
     "uniform": ("Uniform noise", "σ"),
     "salt": ("Salt", "α"),
+    "certified": ("Certified", "RMS"),
+    "certified l2": ("Certified", "l2"),
     "fgsm": ("Adversarial, FGSM", "r"),
     "fgsm clipped": ("Adversarial, FGSM clipped", "r"),
     "pgd": ("Adversarial, PGD", "r"),

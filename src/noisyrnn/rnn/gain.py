@@ -20,16 +20,6 @@ class NoGain(ValueError):
     """Nobody has proved a gain of this; the message says why, and what has one."""
 
 
-class Rounded(NamedTuple):
-    """Outputs of a sequence, and bounds of its rounding: the sum over steps of what each adds in l2, for each sample,
-    and how much more a step adds for each unit by which its inputs are longer.
-    """
-
-    outputs: Tensor
-    error: Tensor
-    slope: float
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Gain:
     """Gain of each input channel, and the factor above 1 (by rounding of the weights, at best) of every step.
@@ -59,3 +49,14 @@ class Gain:
     def over(self, steps: Tensor) -> Tensor:
         """growth^T for each number of steps."""
         return torch.exp(steps.double() * math.log(self.growth))
+
+
+class Rounded(NamedTuple):
+    """A gain, outputs of a sequence, and bounds of their rounding: the sum over steps of what each adds in l2, for each
+    sample, and how much more a step adds for each unit by which its inputs are longer.
+    """
+
+    gain: Gain
+    outputs: Tensor
+    error: Tensor
+    slope: float

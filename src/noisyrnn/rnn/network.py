@@ -31,9 +31,7 @@ class Classifier(nn.Module):
 
     readout: nn.Linear | EqualRows
 
-    def __init__(
-        self, layer: Any, classes: int, *, pooling: Pooling = Pooling.LAST, norm: float | None = None
-    ) -> None:
+    def __init__(self, layer: Any, classes: int, *, pooling: Pooling = Pooling.LAST, norm: float | None = None) -> None:
         super().__init__()
         if classes < 2:
             raise ValueError(f"A classifier needs at least 2 classes, got {classes}.")

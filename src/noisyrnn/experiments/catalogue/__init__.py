@@ -10,6 +10,7 @@ import difflib
 from pathlib import Path
 
 from noisyrnn.disk import read_as
+from noisyrnn.experiments.catalogue.certified import certified_tables
 from noisyrnn.experiments.catalogue.demo import demonstration
 from noisyrnn.experiments.catalogue.paper import ecg, ordered_mnist, permuted_mnist
 from noisyrnn.experiments.catalogue.rivals import ablation, best_rivals, rivals_search
@@ -27,6 +28,7 @@ _EVERY = (
     baseline_search(),
     noise_search("ecg"),
     noise_search("ordered-mnist"),
+    *certified_tables(),
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _EVERY}
 """All experiments by name: the paper's, then ours."""

@@ -6,9 +6,9 @@ for a readout of the mean over T valid steps, of a layer with gain g (``rnn.gain
 the last outputs. r / sqrt(T), the certified root of the mean square over the steps, does not shrink with the length.
 
 **Floating point.** The certified predictor is the network in double precision. g counts growth^T, the largest singular
-value of the K in use to the power of the length. The slack bounds the rounding of two evaluations, at x and at any input
-within r, in l2: what step t adds travels on with the gain like an input (``Cell.rounding``), and comes to at most the
-sum of all steps. The radius of the network as it is, in single precision, is given beside it; such a bound is often
+value of the K in use to the power of the length. The slack bounds the rounding of two evaluations, at x and at any
+input within r, in l2: what step t adds travels on with the gain like an input (``Cell.rounding``), and comes to at most
+the sum of all steps. The radius of the network as it is, in single precision, is given beside it; such a bound is often
 larger than the gap, and then it is 0.
 """
 
@@ -135,6 +135,10 @@ def refuse_unproved(network: Classifier) -> None:
         raise NoGain(f"A gain certificate is about a plain Classifier, got {type(network).__name__}.")
     if not isinstance(network.layer, Layer):
         raise NoGain(f"{type(network.layer).__name__} has no gain that holds for every input; use CertifiedRNN.")
+    if type(network.layer).forward is not Layer.forward:
+        raise NoGain(
+            f"{type(network.layer).__name__} has a forward pass of its own, of which nobody has proved a gain."
+        )
     if network.pooling is Pooling.MEAN_MAX:
         raise NoGain("The largest of the outputs has no certificate here; read out the mean, Pooling.MEAN.")
     if type(network.readout) not in (nn.Linear, EqualRows):

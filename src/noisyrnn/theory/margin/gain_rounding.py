@@ -9,6 +9,7 @@ each step are longer by at most the change of the whole: its error is bounded fr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from jaxtyping import Float, Int
@@ -34,16 +35,16 @@ class Evaluation:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sequenced:
-    """Outputs (time, batch, outputs), their error in l2 over all steps, and how it grows with the inputs' length."""
+    """Outputs (time, batch, outputs), the layer's gain, the outputs' error in l2, and how it grows with the inputs."""
 
     outputs: Tensor
+    gain: Gain
     error: Float[Tensor, " batch"]
     slope: Float[Tensor, " batch"]
 
 
 def evaluated(network: Classifier, x: Tensor, lengths: Tensor | None) -> Evaluation:
     """The network at x (batch, time, feature)."""
-    gain = network.layer.gain()
     seen = sequenced(network.layer, zero_beyond(x.transpose(0, 1), lengths), lengths)
     count = torch.full((len(x),), x.shape[1]) if lengths is None else lengths.cpu()
     root = count.double().clamp(min=1).sqrt()
@@ -74,8 +75,8 @@ def evaluated(network: Classifier, x: Tensor, lengths: Tensor | None) -> Evaluat
     return Evaluation(
         logits=logits.double(),
         weight=rows,
-        gain=gain,
-        growth=gain.over(count),
+        gain=seen.gain,
+        growth=seen.gain.over(count),
         steps=count,
         feature_error=error,
         readout_error=readout,
@@ -86,19 +87,21 @@ def sequenced(layer: Layer, x: Tensor, lengths: Tensor | None) -> Sequenced:
     """The layer's outputs for x (time, batch, feature), with bounds of their rounding."""
     count = torch.full((x.shape[1],), len(x)) if lengths is None else lengths.cpu()
     error = slope = torch.zeros(x.shape[1], dtype=torch.float64)
+    layers: list[Gain] = []
     for number in range(layer.num_layers):
         shown, gains, own, slopes = [], [], [], []
         for direction in range(layer.directions):
             cell = layer._cell(number * layer.directions + direction)
             found = cell.rounding(reversed_in_time(x, lengths) if direction else x, lengths)
-            gains.append(cell.gain())
+            gains.append(found.gain)
             growth = gains[-1].over(count)
             own.append(growth * found.error)
             slopes.append(growth * growth * found.slope * count)
             shown.append(reversed_in_time(found.outputs, lengths) if direction else found.outputs)
         gain = gains[0] if len(gains) == 1 else gains[0].beside(gains[1])
+        layers.append(gain)
         carried = gain.total * gain.over(count) if number else torch.zeros_like(error)
         error = carried * error + torch.stack(own).norm(dim=0)
         slope = carried * slope + torch.stack(slopes).norm(dim=0)
         x = zero_beyond(shown[0] if len(shown) == 1 else torch.cat(shown, dim=-1), lengths)
-    return Sequenced(outputs=x, error=error, slope=slope)
+    return Sequenced(outputs=x, gain=reduce(lambda below, above: above.after(below), layers), error=error, slope=slope)
