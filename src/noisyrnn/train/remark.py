@@ -1,8 +1,8 @@
 r"""What a training that went nowhere says of itself: that it learned nothing, or that its units no longer respond.
 
-    nothing learned:    loss >= 0.98 H(y), the loss of always answering with the shares of the classes,
-                        and accuracy within three standard errors of always answering with the largest
-    units saturated:    |a'(W h + u)| < 0.01 max |a'| for 19 of 20 units and steps
+nothing learned:    loss >= 0.98 H(y), the loss of always answering with the shares of the classes,
+                    and accuracy within three standard errors of always answering with the largest
+units saturated:    |a'(W h + u)| < 0.01 max |a'| for 19 of 20 units and steps
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def remark(
     >>> from noisyrnn.models import Lipschitz
     >>> split = Split(x=20 + 3 * torch.randn(40, 5, 1), y=torch.arange(40) % 2)
     >>> remark(Lipschitz(hidden=4).build(1, 2), split, loss=0.693, accuracy=50.0)
-    'It learned nothing: accuracy 50.0 % is chance. Its inputs have mean 20... and spread 3...: scale them to mean 0 ...'
+    'It learned nothing: accuracy 50.0 % is chance. Its inputs have mean 20... and spread 3...: scale them ...'
     """
     stuck, flat = _at_chance(split.y, loss, accuracy, weights), saturated(network, split)
     if not stuck and flat < _MOST:
