@@ -64,6 +64,7 @@ public:
         }
         const std::int64_t at_once = blocks_together<T>(rows);
         for (std::int64_t t = 0; t < p_.size.steps; ++t) {
+            this->look_up(worker);
             for (std::int64_t b = 0; b < blocks_; ++b) {
                 if (b % at_once == 0)
                     product<T, false>(rows, n_, now, this->row(), weights_.data() + b * n_ * block,
@@ -163,6 +164,7 @@ public:
         outer.begin(rows, p_.g_K != nullptr ? sums : nullptr);
         const T* after = nullptr;
         for (std::int64_t t = p_.size.steps - 1; t >= 0; --t) {
+            this->look_up(worker);
             if (p_.g_outputs != nullptr)
                 for (std::int64_t r = 0; r < rows; ++r) {
                     const T* from = p_.g_outputs + (this->at(t, slice) + r) * p;
