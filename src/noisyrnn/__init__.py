@@ -1,8 +1,8 @@
 """Recurrent networks trained with noise in their hidden states and used without it.
 
 Layers, called like ``torch.nn.RNN``: NoisyRNN, LipschitzRNN, AntisymmetricRNN, CoRNN, ExpRNN, ClassicRNN; NoisyGRU,
-MinGRU and LRU, which take the same noise; Layer for own cells. Classifier reads out the last state, Stream feeds either
-piece by piece, and ``load`` brings a saved one back.
+MinGRU and LRU, which take the same noise; CertifiedRNN, which carries its own proof; Layer for own cells. Classifier
+reads out the last state or a mean, Stream feeds either piece by piece, and ``load`` brings a saved one back.
 
 For series of one's own: NoisyRNNClassifier, under scikit-learn's laws; FaultTrained makes any classifier robust.
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from noisyrnn.models import (
         LRU,
         AntisymmetricRNN,
+        CertifiedRNN,
         ClassicRNN,
         CoRNN,
         ExpRNN,
@@ -63,8 +64,8 @@ _ROOMS = (
 _HOMES = {
     **dict.fromkeys(
         (
-            "AntisymmetricRNN", "ClassicRNN", "CoRNN", "ExpRNN", "LRU", "LipschitzRNN", "MinGRU", "NoisyGRU",
-            "NoisyRNN", "matched_strengths", "preset",
+            "AntisymmetricRNN", "CertifiedRNN", "ClassicRNN", "CoRNN", "ExpRNN", "LRU", "LipschitzRNN", "MinGRU",
+            "NoisyGRU", "NoisyRNN", "matched_strengths", "preset",
         ),
         "models",
     ),
@@ -128,6 +129,7 @@ __all__ = [
     "LRU",
     "AntisymmetricRNN",
     "Cell",
+    "CertifiedRNN",
     "ClassicRNN",
     "Classifier",
     "CoRNN",

@@ -1,5 +1,7 @@
 """The literature: each model from its own paper, its setting beside it, and the prescribed hyper-parameters."""
 
+from noisyrnn.models.certified import Certified, CertifiedRNN
+from noisyrnn.models.certified_cell import Contraction
 from noisyrnn.models.classic import ClassicRNN, ClassicRNNSetting, Recurrence
 from noisyrnn.models.cornn import CoRNN, CoRNNSetting, Damping
 from noisyrnn.models.exprnn import ExpRNN, ExpRNNSetting
@@ -17,10 +19,13 @@ __all__ = [
     "PRESETS",
     "Antisymmetric",
     "AntisymmetricRNN",
+    "Certified",
+    "CertifiedRNN",
     "ClassicRNN",
     "ClassicRNNSetting",
     "CoRNN",
     "CoRNNSetting",
+    "Contraction",
     "Convention",
     "Damping",
     "ExpRNN",

@@ -12,6 +12,10 @@ two other readings of its words, with u uniform in [0, 1),
     uniform             x~ = x + sigma u
     salt                P(x~ = max) = p,   P(x~ = x) = 1 - p
 
+one to train with, where the strength is not known,
+
+    white up to         x~ = x + s xi,   s uniform in [0, sigma] for each sample
+
 and faults of real sensors: of the value (bias, gain, drift, spikes, bursts, clipping, quantisation, baseline wander,
 hum, one Fourier mode, electrode motion, muscle artefact), of availability (dropped and lost samples, a gap, a stuck
 sensor, a dead channel) and of timing (jitter, shift, stretch, compress). ``severities`` grades them, in units of the
@@ -32,7 +36,7 @@ from pydantic import Field
 from noisyrnn.perturb.availability import DeadChannel, Gap, LostSamples, Stuck
 from noisyrnn.perturb.fault import Fault
 from noisyrnn.perturb.mixture import FaultMixture, Strengths
-from noisyrnn.perturb.noise import Multiplicative, Salt, SaltAndPepper, Uniform, White
+from noisyrnn.perturb.noise import Multiplicative, Salt, SaltAndPepper, Uniform, White, WhiteUpTo
 from noisyrnn.perturb.sensor import (
     BaselineWander,
     Bursts,
@@ -53,6 +57,7 @@ Perturbation = Annotated[
     | SaltAndPepper
     | Uniform
     | Salt
+    | WhiteUpTo
     | DroppedSamples
     | Bursts
     | Drift
@@ -113,5 +118,6 @@ __all__ = [
     "TimeJitter",
     "Uniform",
     "White",
+    "WhiteUpTo",
     "severities",
 ]

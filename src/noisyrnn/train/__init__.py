@@ -6,7 +6,7 @@ from noisyrnn.train.loop import Moment, Progress, fit
 from noisyrnn.train.objective import Depth, ExpectedLoss, FeatureMixup
 from noisyrnn.train.one_cycle import OneCycle, Reached, Samples, fit_one_cycle
 from noisyrnn.train.remarks import Unlearned, remark
-from noisyrnn.train.setting import Diverged, Train
+from noisyrnn.train.setting import Diverged, Margin, Train
 from noisyrnn.train.state import Epoch, Position, continued, optimiser_for
 from noisyrnn.train.weights import fresh
 
@@ -17,6 +17,7 @@ __all__ = [
     "ExpectedLoss",
     "FeatureMixup",
     "GuardedStep",
+    "Margin",
     "Moment",
     "OneCycle",
     "Position",
