@@ -16,6 +16,7 @@ from noisyrnn.rnn.cell import Call, Cell, FastPath, Sequenced, States
 from noisyrnn.rnn.gain import Gain, NoGain, Rounded
 from noisyrnn.rnn.lengths import zero_beyond
 from noisyrnn.rnn.reference import scan_built
+from noisyrnn.rnn.tracing import traced
 
 
 class Contraction(StrEnum):
@@ -193,7 +194,8 @@ class BuiltCertifiedCell(Cell, FastPath):
         return self if self.activation is Contraction.MAXMIN else None
 
     def by_kernel(self, x: Tensor, states: States, call: Call) -> Sequenced | None:
-        if call.chunk is not None:
+        # Where torch compiles or transforms, the loop itself: this kernel is no operator of torch.
+        if call.chunk is not None or traced():
             return None
 
         def reference(sequence: Tensor, z: Tensor, y: Tensor, K: Tensor, U: Tensor | None, b: Tensor | None) -> Any:

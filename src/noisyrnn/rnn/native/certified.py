@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -10,7 +10,9 @@ from torch import Tensor
 
 from noisyrnn.rnn.native.arguments import check, drive
 from noisyrnn.rnn.native.kernel import empty, module, threads
-from noisyrnn.rnn.native.sequence import Reference
+
+Reference = Callable[..., tuple[Tensor, ...]]
+"""The outputs and the last z and y as a differentiable function of the scan's tensors."""
 
 _BLOCK = 16  # units whose pairs share a byte
 
