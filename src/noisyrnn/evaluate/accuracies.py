@@ -25,7 +25,7 @@ from noisyrnn.rnn import AnyFault, Classifier, HardwareFault, NoGain, StateNoise
 from noisyrnn.rnn.mode import evaluating
 from noisyrnn.sde import Key, fresh_key
 from noisyrnn.setting import Setting
-from noisyrnn.theory.margin.gain_certificate import gain_certificate
+from noisyrnn.theory.margin.certified_gain import gain_certificate
 
 _BATCH = 1000  # large enough to keep a core busy, small enough for 784 instants with gradients
 _FAULTY_BATCH = 500  # a random number for each state at each of 784 instants
