@@ -1,11 +1,12 @@
 """Recurrent networks trained with noise in their hidden states and used without it.
 
-Layers, called like ``torch.nn.RNN``: NoisyRNN, LipschitzRNN, AntisymmetricRNN, CoRNN, ExpRNN, ClassicRNN; Layer for own
-cells. Classifier reads out the last state, Stream feeds either piece by piece, and ``load`` brings a saved one back.
+Layers, called like ``torch.nn.RNN``: NoisyRNN, LipschitzRNN, AntisymmetricRNN, CoRNN, ExpRNN, ClassicRNN; NoisyGRU,
+MinGRU and LRU, which take the same noise; Layer for own cells. Classifier reads out the last state, Stream feeds either
+piece by piece, and ``load`` brings a saved one back.
 
 Rooms: ``sde`` has one instant (drifts, diffusions, schemes, noise), ``rnn`` many, ``models`` the literature; ``data``,
 ``perturb``, ``attack`` and ``theory`` what is done with them; ``train``, ``evaluate``, ``experiments`` and ``report``
-the way from a seed to a table.
+the way from a seed to a table. ``audit`` says how any classifier of series fares when sensors fail.
 """
 
 from __future__ import annotations
@@ -17,13 +18,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from noisyrnn import attack, data, evaluate, experiments, models, perturb, report, rnn, sde, theory, train
+    from noisyrnn import attack, auditing, data, evaluate, experiments, models, perturb, report, rnn, sde, theory, train
+    from noisyrnn.auditing import audit
     from noisyrnn.models import (
+        LRU,
         AntisymmetricRNN,
         ClassicRNN,
         CoRNN,
         ExpRNN,
         LipschitzRNN,
+        MinGRU,
+        NoisyGRU,
         NoisyRNN,
         matched_strengths,
         preset,
@@ -33,18 +38,20 @@ if TYPE_CHECKING:
 
 # Looked up on first use, so that `import noisyrnn` and the command line's --help do not wait for torch.
 _ROOMS = (
-    "attack", "data", "evaluate", "experiments", "models", "perturb", "report", "rnn", "sde", "theory", "train",
+    "attack", "auditing", "data", "evaluate", "experiments", "models", "perturb", "report", "rnn", "sde", "theory",
+    "train",
 )  # fmt: skip
 _HOMES = {
     **dict.fromkeys(
         (
-            "AntisymmetricRNN", "ClassicRNN", "CoRNN", "ExpRNN", "LipschitzRNN", "NoisyRNN", "matched_strengths",
-            "preset",
+            "AntisymmetricRNN", "ClassicRNN", "CoRNN", "ExpRNN", "LRU", "LipschitzRNN", "MinGRU", "NoisyGRU",
+            "NoisyRNN", "matched_strengths", "preset",
         ),
         "models",
     ),
     **dict.fromkeys(("Cell", "Classifier", "Layer", "Route", "SDECell", "Stream", "routed"), "rnn"),
     **dict.fromkeys(("Convention", "Key"), "sde"),
+    "audit": "auditing",
 }  # fmt: skip
 
 try:
@@ -98,6 +105,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "LRU",
     "AntisymmetricRNN",
     "Cell",
     "ClassicRNN",
@@ -108,12 +116,16 @@ __all__ = [
     "Key",
     "Layer",
     "LipschitzRNN",
+    "MinGRU",
+    "NoisyGRU",
     "NoisyRNN",
     "Route",
     "SDECell",
     "Stream",
     "__version__",
     "attack",
+    "audit",
+    "auditing",
     "data",
     "evaluate",
     "experiments",

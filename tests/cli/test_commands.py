@@ -30,7 +30,7 @@ def test_version_says_which_kernel_runs():
 
 def test_lists_are_complete_and_readable_by_scripts():
     found = json.loads(noisyrnn("list", "--json").stdout)
-    assert {"noisy", "lipschitz", "antisymmetric", "cornn", "exprnn", "classic"} == set(found["models"])
+    assert {"noisy", "lipschitz", "antisymmetric", "cornn", "exprnn", "classic"} <= set(found["models"])
     assert {"table-1", "table-2", "table-3", "table-5", "figure-1", "figure-2", "figure-4"} <= set(found["experiments"])
     assert {"fgsm", "pgd", "apgd", "square", "union"} == set(found["attacks"])
     assert all(text for entries in (found[part] for part in found if part != "kernel") for text in entries.values())

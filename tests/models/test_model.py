@@ -6,7 +6,17 @@ import pytest
 import torch
 
 import noisyrnn
-from noisyrnn.models import Antisymmetric, ClassicRNNSetting, CoRNNSetting, ExpRNNSetting, Lipschitz, Noisy
+from noisyrnn.models import (
+    Antisymmetric,
+    ClassicRNNSetting,
+    CoRNNSetting,
+    ExpRNNSetting,
+    Lipschitz,
+    LRUSetting,
+    MinGRUSetting,
+    Noisy,
+    NoisyGRUSetting,
+)
 
 COUNTS = {
     "noisy": (Noisy(), 34_442), "lipschitz": (Lipschitz(), 34_314), "cornn": (CoRNNSetting(), 34_314),
@@ -24,6 +34,7 @@ def test_parameter_counts_are_the_papers(name):
 SETTINGS = [
     (Noisy, noisyrnn.NoisyRNN), (Lipschitz, noisyrnn.LipschitzRNN), (Antisymmetric, noisyrnn.AntisymmetricRNN),
     (CoRNNSetting, noisyrnn.CoRNN), (ExpRNNSetting, noisyrnn.ExpRNN), (ClassicRNNSetting, noisyrnn.ClassicRNN),
+    (NoisyGRUSetting, noisyrnn.NoisyGRU), (MinGRUSetting, noisyrnn.MinGRU), (LRUSetting, noisyrnn.LRU),
 ]  # fmt: skip
 
 
@@ -65,6 +76,18 @@ SAVED_NAMES = {
     ),
     "cornn": (CoRNNSetting(), ["joint.bias", "joint.weight"]),
     "exprnn": (ExpRNNSetting(), ["U", "b", "orthogonal.A", "orthogonal.base", "orthogonal.sequences"]),
+    "noisy-gru": (
+        NoisyGRUSetting(),
+        [f"sde.drift.{part}.{name}" for part in ("input", "recurrent") for name in ("bias", "weight")],
+    ),
+    "mingru": (
+        MinGRUSetting(), [f"sde.drift.{part}.{name}" for part in ("candidate", "gate") for name in ("bias", "weight")]
+    ),
+    "lru": (
+        LRUSetting(),
+        ["C.weight", "D.weight", "P.bias", "P.weight", "Q.bias", "Q.weight",
+         *(f"recurrence.sde.drift.{name}" for name in ("B", "g", "nu", "theta"))],
+    ),
 }  # fmt: skip
 
 

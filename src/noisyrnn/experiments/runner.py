@@ -29,7 +29,7 @@ from noisyrnn.experiments.store.lease import Lease, LeaseLost, hold_lease
 from noisyrnn.experiments.store.progress_file import PROGRESS, ProgressFile
 from noisyrnn.experiments.store.run_directory import Done, RunDirectory, sisters
 from noisyrnn.sde.brownian import CONTRACT
-from noisyrnn.setting import canonical
+from noisyrnn.setting import canonical, in_a_sentence
 from noisyrnn.train import Moment, Unlearned, fit, fresh
 from noisyrnn.train.loop import remark_on
 
@@ -168,15 +168,7 @@ def perform(
     except LeaseLost:
         return result(busy=True)
     except Exception as error:
-        return result(failure=_said(error), trace=traceback.format_exc())
-
-
-def _said(error: Exception) -> str:
-    """An exception in one sentence."""
-    if isinstance(error, MemoryError) or "allocate memory" in str(error):
-        return "There is not enough memory: try fewer workers, a smaller batch or a smaller network."
-    said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-    return " ".join(said.split())
+        return result(failure=in_a_sentence(error), trace=traceback.format_exc())
 
 
 def _tidy(place: RunDirectory) -> None:

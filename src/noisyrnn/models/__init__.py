@@ -3,13 +3,16 @@
 from noisyrnn.models.classic import ClassicRNN, ClassicRNNSetting, Recurrence
 from noisyrnn.models.cornn import CoRNN, CoRNNSetting, Damping
 from noisyrnn.models.exprnn import ExpRNN, ExpRNNSetting
+from noisyrnn.models.lru import LRU, LRUSetting
 from noisyrnn.models.matrices import Parametrisation, RotationStart
+from noisyrnn.models.noisy_gates import MinGRU, MinGRUSetting, NoisyGRU, NoisyGRUSetting
 from noisyrnn.models.presets import PRESETS, Model, Optimiser, Preset, preset
 from noisyrnn.models.skew import Initialisation, matched_strengths
 from noisyrnn.models.tanh import Antisymmetric, AntisymmetricRNN, Lipschitz, LipschitzRNN, Noisy, NoisyRNN
 from noisyrnn.sde import Convention
 
 __all__ = [
+    "LRU",
     "PRESETS",
     "Antisymmetric",
     "AntisymmetricRNN",
@@ -22,10 +25,15 @@ __all__ = [
     "ExpRNN",
     "ExpRNNSetting",
     "Initialisation",
+    "LRUSetting",
     "Lipschitz",
     "LipschitzRNN",
+    "MinGRU",
+    "MinGRUSetting",
     "Model",
     "Noisy",
+    "NoisyGRU",
+    "NoisyGRUSetting",
     "NoisyRNN",
     "Optimiser",
     "Parametrisation",

@@ -17,6 +17,9 @@ _KINDS = {
     "rnn": "RNN",
     "lstm": "LSTM",
     "gru": "GRU",
+    "noisy-gru": "GRU",
+    "mingru": "minGRU",
+    "lru": "LRU",
 }
 _MEASURES = {
     "clean": ("Clean", ""),
@@ -31,6 +34,14 @@ _MEASURES = {
     "apgd": ("Adversarial, APGD", "r"),
     "square": ("Adversarial, Square", "r"),
     "union": ("Adversarial, worst of several", "r"),
+    "state-noise": ("State noise", "σ"),
+    "state-noise absolute": ("State noise, absolute", "σ"),
+    "state-rounding": ("State rounded", "bits"),
+    "state-rounding stochastic": ("State rounded by chance", "bits"),
+    "stuck-units": ("Units stuck at 0", "p"),
+    "flipped-units": ("Units flipped", "p"),
+    "weight-noise": ("Weight noise", "σ"),
+    "weight-rounding": ("Weights rounded", "bits"),
 }
 
 

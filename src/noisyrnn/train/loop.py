@@ -24,8 +24,10 @@ from noisyrnn.evaluate import accuracy, attacked, refuse_unfinite, with_range
 from noisyrnn.models import Model
 from noisyrnn.perturb import Perturbation
 from noisyrnn.rnn import Classifier
+from noisyrnn.theory import Network
 from noisyrnn.train.interruption import held_back
-from noisyrnn.train.remark import ENOUGH, Unlearned, remark
+from noisyrnn.train.objective import Asked, expected, mixed, plain, refuse_depths
+from noisyrnn.train.remarks import ENOUGH, Unlearned, remark
 from noisyrnn.train.setting import Diverged, Train
 from noisyrnn.train.state import Epoch, Position, State
 
@@ -112,9 +114,8 @@ def fit(
                 group["lr"] = group["prescribed"] * train.factor(epoch)
             for batch in range(state.at.batch, batches):
                 part = _part(split, order[batch * train.batch : (batch + 1) * train.batch])
-                x, y, lengths = _disturb(state, part, noise), part.y.to(weight.device), part.lengths
-                logits = _logits(network, x.to(weight), lengths, doors.hidden, train.dropout)
-                loss = nn.functional.cross_entropy(logits, y, weight=class_weights)
+                y = part.y.to(weight.device)
+                loss, logits = _asked(state, _disturb(state, part, noise).to(weight), part, class_weights)
                 height = float(loss.detach())
                 if not math.isfinite(height):
                     raise _divergence(epoch, batch, train)
@@ -178,6 +179,15 @@ def _disturb(state: State, part: Split, noise: Perturbation | None) -> Tensor:
     return x
 
 
+def _asked(state: State, x: Tensor, part: Split, weights: Tensor | None) -> Asked:
+    train, doors, y = state.train, state.doors, part.y.to(x.device)
+    if train.mixup is not None:
+        return mixed(state.network, x, part, train.mixup, weights, hidden=doors.hidden, chance=doors.input)
+    if train.expected_loss is not None:
+        return expected(state.network, x, y, train.expected_loss, weights, doors.hidden)
+    return plain(_logits(state.network, x, part.lengths, doors.hidden, train.dropout), y, weights)
+
+
 def _logits(network: Classifier, x: Tensor, lengths: Tensor | None, hidden: torch.Generator, dropout: float) -> Tensor:
     call = {} if lengths is None else {"lengths": lengths.to(x.device)}
     if not dropout:
@@ -236,6 +246,11 @@ def _refuse(network: Classifier, split: Split, train: Train, validation: Split |
         raise ValueError(
             f"class_weights needs one number for each of the {network.classes} classes, got {len(train.class_weights)}."
         )
+    refuse_depths(network, train.mixup, split)
+    if train.expected_loss is not None:
+        Network.of_classifier(network)  # refuses what the theorem is not about
+        if split.lengths is not None:
+            raise ValueError("expected_loss is about sequences of equal length; leave it out, or cut them to one.")
     if every is not None and every < 1:
         raise ValueError(f"every counts batches between checkpoints and must be at least 1, got {every}.")
 

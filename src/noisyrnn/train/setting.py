@@ -11,6 +11,7 @@ from noisyrnn.attack import Attack
 from noisyrnn.models import Optimiser
 from noisyrnn.perturb import Perturbation
 from noisyrnn.setting import Added, Setting
+from noisyrnn.train.objective import ExpectedLoss, FeatureMixup
 
 Positive = Annotated[float, Field(gt=0)]
 LONGEST = 100_000
@@ -28,8 +29,10 @@ class Train(Setting):
     ``decay`` {e: factor} multiplies the rate after epoch e, counted from 0, as the authors' code does: with {90: 0.1},
     91 epochs run at the full rate. ``drop_last`` leaves out the last samples of an epoch that do not fill a batch: a
     step from few of them can end the training of RMSprop badly. ``input_noise`` and ``adversary`` disturb the inputs of
-    each batch; ``dropout`` acts on the last state. ``best`` keeps the weights of the best validation accuracy,
-    ``patience`` stops after that many epochs without a better one; both are off in the paper's protocol.
+    each batch; ``dropout`` acts on the last state, ``mixup`` mixes samples on their way through the network, and
+    ``expected_loss`` puts the regulariser of Theorem 1 in the place of hidden noise (``train.objective``). ``best``
+    keeps the weights of the best validation accuracy, ``patience`` stops after that many epochs without a better one;
+    both are off in the paper's protocol.
 
     >>> [round(Train(lr=0.1, epochs=100, decay={90: 0.1}).rate(epoch), 3) for epoch in (0, 90, 91)]
     [0.1, 0.1, 0.01]
@@ -51,6 +54,8 @@ class Train(Setting):
     validate_epochs: bool = False
     best: bool = False
     patience: int | None = Field(default=None, ge=1, le=LONGEST)
+    mixup: Annotated[FeatureMixup | None, Added("0.2")] = None
+    expected_loss: Annotated[ExpectedLoss | None, Added("0.2")] = None
 
     @model_validator(mode="after")
     def _agree(self: _T) -> _T:
@@ -62,6 +67,8 @@ class Train(Setting):
             )
         if (self.best or self.patience) and not self.validate_epochs:
             raise ValueError("best and patience look at the validation split; set validate_epochs=True with them.")
+        if (self.mixup is not None) + (self.expected_loss is not None) + (self.dropout > 0) > 1:
+            raise ValueError("mixup, expected_loss and dropout are alternatives; choose one of them.")
         return self
 
     def batches(self, samples: int) -> int:
