@@ -85,7 +85,7 @@ def cases(
 
 def _alike(block: Block, label: int | None, case: int, columns: list[int], width: int) -> _Part | None:
     """The rows of a block that are alike; None if they have to be looked at one by one."""
-    if block.table is None or block.table.num_columns != width:
+    if block.table is None or block.table.num_columns != width or (label or 0) >= width:
         return None
     try:
         names = texts(block.table.column(case))
@@ -103,7 +103,7 @@ def _one_by_one(block: Block, grid: Grid, label: int | None, case: int, columns:
         if len(row) != width:
             raise DataError(f"{file}, {grid.unit} {line}: {len(row)} cells, but the header names {width}.")
         names.append(str(row[case]))
-        if label is not None:
+        if label is not None and label < width:  # else a row further down is too long, and refused
             labels.append(str(row[label]))
         numbers.append([number(row[index], file=file, where=partial(grid.place, line, index)) for index in columns])
     return _Part(cases=names, labels=labels, numbers=np.array(numbers, dtype=np.float64).reshape(-1, len(columns)))
