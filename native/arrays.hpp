@@ -42,6 +42,7 @@ T* checked(const Array& array, const char* name, const Shape& shape) {
         refuse(who + " must have the type " +
                (std::is_same_v<Plain, float>    ? "float32"
                 : std::is_same_v<Plain, double> ? "float64"
+                : std::is_same_v<Plain, std::uint8_t> ? "uint8"
                                                 : "int64") +
                " like the others of this call.");
     if (shape_of(array) != shape) refuse(who + " must have the shape " + text(shape) + ", not " + text(shape_of(array)) + ".");

@@ -155,4 +155,5 @@ NB_MODULE(_native, module) {
     bind_tanh(module);
     bind_oscillator(module);
     bind_modrelu(module);
+    bind_maxmin(module);
 }

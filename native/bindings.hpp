@@ -102,5 +102,6 @@ void bind_noise(nb::module_& module);
 void bind_tanh(nb::module_& module);
 void bind_oscillator(nb::module_& module);
 void bind_modrelu(nb::module_& module);
+void bind_maxmin(nb::module_& module);
 
 }  // namespace noisyrnn
