@@ -115,3 +115,12 @@ def test_other_times_of_others_are_one_sentence(tmp_path: Path, short: float) ->
             pass
     finally:
         holder.end()
+
+
+def test_a_marker_of_somebody_who_died_before_writing_its_name_blocks_nobody(tmp_path: Path, short: float) -> None:
+    (tmp_path / MARKER).touch()
+    with hold_lease(tmp_path) as lease:
+        assert lease is None  # perhaps its name is about to be written
+    with hold_lease(tmp_path, watch=True) as lease:
+        assert lease is not None
+    assert not (tmp_path / MARKER).exists()

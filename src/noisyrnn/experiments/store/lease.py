@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from filelock import LeaseSettingsMismatch, SoftFileLease, Timeout
 
@@ -81,8 +82,8 @@ def _acquired(lock: SoftFileLease) -> bool:
 
 def _taken_over(lock: SoftFileLease, marker: Path) -> bool:
     """Whether the lease became ours before its holder showed a sign of life."""
-    seen, end = _stamp(marker), time.monotonic() + 1.5 * DURATION
-    while time.monotonic() < end:
+    seen, began = _stamp(marker), time.monotonic()
+    while time.monotonic() - began < 1.5 * DURATION:
         time.sleep(DURATION / 100)
         if _acquired(lock):
             return True
@@ -90,12 +91,24 @@ def _taken_over(lock: SoftFileLease, marker: Path) -> bool:
         if now is not None and seen is not None and now != seen:
             return False
         seen = now
+        # Who was killed before it could write its name left an empty marker, which filelock takes over from nobody. That
+        # of somebody who was only stopped there costs double work at worst.
+        if now is not None and now.size == 0 and time.monotonic() - began > DURATION / 12:
+            marker.unlink(missing_ok=True)
     return False
 
 
-def _stamp(marker: Path) -> tuple[int, int] | None:
+class _Stamp(NamedTuple):
+    """What changes when somebody writes or refreshes a marker."""
+
+    inode: int
+    refreshed: int
+    size: int
+
+
+def _stamp(marker: Path) -> _Stamp | None:
     try:
         about = marker.stat()
     except OSError:
         return None
-    return about.st_ino, about.st_mtime_ns
+    return _Stamp(about.st_ino, about.st_mtime_ns, about.st_size)
