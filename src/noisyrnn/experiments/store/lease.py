@@ -91,8 +91,8 @@ def _taken_over(lock: SoftFileLease, marker: Path) -> bool:
         if now is not None and seen is not None and now != seen:
             return False
         seen = now
-        # Who was killed before it could write its name left an empty marker, which filelock takes over from nobody. That
-        # of somebody who was only stopped there costs double work at worst.
+        # Who was killed before it could write its name left an empty marker, which filelock takes over from nobody.
+        # That of somebody who was only stopped there costs double work at worst.
         if now is not None and now.size == 0 and time.monotonic() - began > DURATION / 12:
             marker.unlink(missing_ok=True)
     return False
