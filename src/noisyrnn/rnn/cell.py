@@ -61,6 +61,10 @@ class FastPath(ABC):
         """The sequence in eager torch with gradients by hand, or None where that does not fit."""
         return None
 
+    def stepper(self, batch: int, like: Tensor, key: Key | None) -> native.TanhStep | None:
+        """One step after the other by the native kernel, without gradients, or None where that does not fit."""
+        return None
+
 
 class Cell(nn.Module, ABC):
     """One step of a recurrent network.
