@@ -7,7 +7,7 @@ SOURCES := constraints.txt pyproject.toml $(wildcard CMakeLists.txt native/*)
 KEY := $(shell { cat $(SOURCES); find src -name '*.py' | sort; } | cksum | tr -d ' ')
 STAMP := $(VENV)/.installed-$(KEY)
 
-.PHONY: help demo test lint bench docs ray chaos slow fuzz audit browser sanitize peers install clean
+.PHONY: help demo test lint hooks bench leaderboard docs ray extras chaos kills slow fuzz vulnerabilities browser sanitize peers install clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -24,34 +24,56 @@ demo: $(STAMP) ## train a noisy and a plain network on digits, show how robust t
 test: $(STAMP) ## all tests and doctests
 	$(BIN)/python -m pytest -q -n 2 $(ARGS)
 
-lint: $(STAMP) ## style, types, layers
+lint: $(STAMP) ## style, types, layers, project files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/zizmor --offline --quiet .github
+
+hooks: $(STAMP) ## the same tools by pre-commit, on all files
+	$(BIN)/pre-commit run --all-files
 
 bench: $(STAMP) ## speed beside the peers, as ratios in one run (idle machine); installs the peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	$(BIN)/noisyrnn bench --out docs/bench $(ARGS)
 
+leaderboard: $(STAMP) ## classifiers of aeon's sets under sensor faults; installs aeon, goes on where it was stopped
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt aeon
+	nice $(BIN)/python studies/audit_archive.py
+	$(BIN)/python docs/leaderboard.py
+
 docs: $(STAMP) ## regenerate what the documents show
 	$(BIN)/python docs/make.py
 	$(BIN)/python docs/theory/make.py
 
-# Apart from the test environment: this peer's dependencies draw in a package that breaks others.
-peers: $(STAMP) ## our Hessian beside curvlinops, in an environment of its own
+# Apart from the test environment: what these peers depend on draws in packages that break others.
+peers: $(STAMP) ## our Hessian beside curvlinops, our attacks beside torchattacks, in an environment of its own
 	test -x $(VENV)-peers/bin/python || $(PYTHON) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt .
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
-	  curvlinops-for-pytorch backpack-for-pytorch einconv einops unfoldNd linear_operator tqdm
+	  curvlinops-for-pytorch backpack-for-pytorch einconv einops unfoldNd linear_operator tqdm \
+	  torchattacks requests urllib3 idna certifi charset-normalizer
 	$(VENV)-peers/bin/python tests/peers/curvlinops_check.py
+	$(VENV)-peers/bin/python tests/peers/torchattacks_check.py
 
 ray: $(STAMP) ## the engine for clusters, by Ray on this machine; installs Ray
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt ray
 	NOISYRNN_RAY=1 $(BIN)/python -m pytest -q tests/experiments/engines/test_cluster.py
 
+extras: $(STAMP) ## what optional packages are for: ONNX, aeon; installs them
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[onnx,aeon]'
+	NOISYRNN_EXTRAS=1 $(BIN)/python -m pytest -q -o addopts="--import-mode=importlib" tests/export tests/estimator/test_aeon.py
+
 chaos: $(STAMP) ## a sweep of 42 runs under 200 random faults
 	NOISYRNN_CHAOS_SEEDS=14 NOISYRNN_CHAOS_FAULTS=200 $(BIN)/python -m pytest -q -s tests/chaos
+
+kills: $(STAMP) ## 1,000 times kill -9 at random moments: a serial driver, one of two, a pool of workers
+	NOISYRNN_KILLS=334 $(BIN)/python -m pytest -q -s tests/chaos/test_kills.py
 
 slow: $(STAMP) ## runners suspended beyond their lease: a hundred times with a short one, once with the real one
 	NOISYRNN_SUSPENSIONS=100 $(BIN)/python -m pytest -q tests/experiments/test_suspended.py
@@ -62,16 +84,16 @@ SEED ?= 0
 fuzz: $(STAMP) ## damaged files and senseless arguments, CASES=100000 of them; CI runs 2,000
 	nice $(BIN)/python tests/fuzz/harness.py --cases $(CASES) --seed $(SEED) $(ARGS)
 
-audit: ## known weaknesses of the tested versions; installs pip-audit apart, and asks the network
-	test -x $(VENV)-audit/bin/python || $(PYTHON) -m venv $(VENV)-audit
-	$(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
-	$(VENV)-audit/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
+vulnerabilities: ## known weaknesses of the tested versions; installs pip-audit apart, and asks the network
+	test -x $(VENV)-vulnerabilities/bin/python || $(PYTHON) -m venv $(VENV)-vulnerabilities
+	$(VENV)-vulnerabilities/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(VENV)-vulnerabilities/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip --strict
 
-browser: $(STAMP) ## the report's page in headless Chromium (skipped where there is none)
-	$(BIN)/python -m pytest -q tests/report/test_browser.py
+browser: $(STAMP) ## the report's and the audit's page in headless Chromium (skipped where there is none)
+	$(BIN)/python -m pytest -q tests/report/test_browser.py tests/auditing/test_page.py
 
-sanitize: ## the kernel's own tests under the address and undefined-behaviour sanitizers
+sanitize: ## the kernel's own tests under sanitizers: address, undefined behaviour, thread
 	bash native/sanitize.sh
 
 clean: ## remove the environment and every generated file
-	rm -rf $(VENV) $(VENV)-peers $(VENV)-audit build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-peers $(VENV)-vulnerabilities build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,6 +12,8 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
+from faults import picture as faults_picture
+from leaderboard import write as write_leaderboard
 from picture import DEMONSTRATION, RESULTS, picture
 from prose import wrapped
 from quoted_rows import Recorded
@@ -44,6 +46,8 @@ def results(into: Path, *, check: bool = False) -> None:
     if not check:
         picture(read.rows, RESULTS, into / "picture.svg")
         picture(read.rows, DEMONSTRATION, into.parent / "demo.svg")
+        faults_picture(into.parent / "faults.svg")
+        write_leaderboard(into.parent / "leaderboard.md")
 
 
 def main() -> None:

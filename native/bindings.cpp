@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,10 +43,50 @@ void check_lengths(const std::int64_t* lengths, const Size& size) {
                    std::to_string(lengths[i]) + ".");
 }
 
+namespace {
+
+// The interpreter ends a thread that asks for its lock too late, by unwinding, which functions in between would answer
+// by ending the whole process with a scream. Such a thread waits here for the end instead.
+template <class Locked>
+void or_wait(Locked locked) noexcept {
+    try {
+        locked();
+    } catch (...) {
+        for (;;) pause();
+    }
+}
+
+// Other Python threads run as long as this lives.
+class Unlocked {
+public:
+    ~Unlocked() {
+        or_wait([this] { PyEval_RestoreThread(state_); });
+    }
+
+private:
+    PyThreadState* state_ = PyEval_SaveThread();
+};
+
+// Whether no signal handler has raised anything; what it raised is then Python's current error.
+bool undisturbed() {
+    PyGILState_STATE state{};
+    or_wait([&state] { state = PyGILState_Ensure(); });
+    const bool calm = PyErr_CheckSignals() == 0;
+    PyGILState_Release(state);
+    return calm;
+}
+
+}  // namespace
+
 void carry_out(Job* made, const Size& size, int threads) {
     const std::unique_ptr<Job> job(made);
-    const nb::gil_scoped_release unlocked;
-    run(*job, size.batch > 0 ? slice_count(size) : 0, threads);
+    job->go_on = undisturbed;
+    bool done = false;
+    {
+        const Unlocked unlocked;
+        done = run(*job, size.batch > 0 ? slice_count(size) : 0, threads);
+    }
+    if (!done) throw nb::python_error();
 }
 
 namespace {
@@ -73,6 +115,7 @@ auto maybe(const char* name) { return nb::arg(name).none() = nb::none(); }
 NB_MODULE(_native, module) {
     using namespace noisyrnn;
     using namespace nb::literals;
+    nb::set_leak_warnings(false);  // a thread that is still at work when the interpreter ends keeps what it works on
     module.doc() = "Scan kernels of noisyrnn; noisyrnn.rnn.native is their only user.";
     module.def("instruction_set", [] { return instruction_set().name; });
     module.def("instruction_sets", [] {
@@ -112,4 +155,5 @@ NB_MODULE(_native, module) {
     bind_tanh(module);
     bind_oscillator(module);
     bind_modrelu(module);
+    bind_maxmin(module);
 }

@@ -1,4 +1,5 @@
 // All kernels for one instruction set; this file is compiled once for each.
+#include "maxmin_scan.hpp"
 #include "modrelu_scan.hpp"
 #include "noise_fill.hpp"
 #include "oscillator_scan.hpp"
@@ -32,6 +33,8 @@ constexpr Kernels<T> kernels = {
     made<OscillatorBackward<T>, OscillatorProblem<T>, int>,
     made<ModReluForward<T>, ModReluProblem<T>, int>,
     made<ModReluBackward<T>, ModReluProblem<T>, int>,
+    made<MaxminForward<T>, MaxminProblem<T>, int>,
+    made<MaxminBackward<T>, MaxminProblem<T>, int>,
 };
 
 }  // namespace

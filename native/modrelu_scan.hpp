@@ -38,6 +38,7 @@ protected:
         T* turns = c + most_rows_ * blocks_at_once * block;
         const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together<T>(rows);
         for (std::int64_t t = from; t < to; ++t) {
+            this->look_up(worker);
             T* next = states != nullptr ? states + (t - from) * stride : turns + (t % 2) * most_rows_ * n_;
             for (std::int64_t b = 0; b < blocks; ++b) {
                 if (b % at_once == 0)
@@ -158,6 +159,7 @@ public:
                 this->advance(slice, from, to, start, segment, between, worker);
             }
             for (std::int64_t t = to - 1; t >= from; --t) {
+                this->look_up(worker);
                 const T* h = t == from ? start : states + (t - from - 1) * between;
                 back(slice, t, states + (t - from) * between, t > from + 1 ? between : 0, after, g, outer, sums,
                      worker);

@@ -11,13 +11,14 @@ class NoiseFill final : public Job {
 public:
     explicit NoiseFill(const NoiseProblem<T>& problem) : p_(problem), philox_(problem.key, problem.size.units) {}
 
-    void run(std::int64_t index, int) override {
+    void run(std::int64_t index, int worker) override {
         const Slice slice = slice_at(p_.size, index);
         const std::int64_t units = p_.size.units;
         std::uint64_t samples[Philox::table_size(rows_at_once)];
         T numbers[rows_at_once * block];
         for (std::int64_t t = 0; t < p_.size.steps; ++t)
             for (std::int64_t first = 0; first < slice.rows; first += rows_at_once) {
+                this->look_up(worker);
                 const std::int64_t rest = slice.rows - first, rows = rest < rows_at_once ? rest : rows_at_once;
                 T* out = p_.out + (t * p_.size.batch + slice.first + first) * units;
                 philox_.begin_step(t, slice.first + first, rows, samples);

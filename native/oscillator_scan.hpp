@@ -52,6 +52,7 @@ protected:
         const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together<T>(rows);
         const std::int64_t area = most_rows_ * n_;
         for (std::int64_t t = from; t < to; ++t) {
+            this->look_up(worker);
             T* y = places.y != nullptr ? places.y + (t - from) * stride : turns + (t % 2) * area;
             T* z = places.z != nullptr ? places.z + (t - from) * stride : turns + (2 + t % 2) * area;
             T* kept = places.activations != nullptr ? places.activations + (t - from) * stride : nullptr;
@@ -190,6 +191,7 @@ public:
                 if (at.y == nullptr) copy(segment, p_.y.last + offset, rows * n_);
             }
             for (std::int64_t t = to - 1; t >= from; --t) {
+                this->look_up(worker);
                 const std::int64_t before = (t - from - 1) * between;
                 if (at.y == nullptr) step_back(slice, t, at.z + (t - from) * between, segment);
                 const typename Scan::State h =

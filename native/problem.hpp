@@ -4,6 +4,8 @@
 // is not wanted. Whoever fills these structures has checked shapes, types and alignment.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -108,6 +110,23 @@ struct ModReluProblem {
     Record<T> record;
 };
 
+// [z'; y] = maxmin(z K^T + u): size.units rows of K, of which the first `states` are z'. Backwards `kept` and `moved`
+// (one bit for each pair, a byte for each block of sixteen units) must be there.
+template <class T>
+struct MaxminProblem {
+    Size size;
+    std::int64_t states = 0;
+    const T *z0 = nullptr, *y0 = nullptr, *K = nullptr;
+    const std::int64_t* lengths = nullptr;
+    T *outputs = nullptr, *total = nullptr, *kept = nullptr, *last_z = nullptr, *last_y = nullptr;
+    std::uint8_t* moved = nullptr;
+    const T *g_outputs = nullptr, *g_total = nullptr, *g_last_z = nullptr, *g_last_y = nullptr;
+    T *g_z0 = nullptr, *g_y0 = nullptr, *g_K = nullptr;
+    Input<T> input;
+
+    bool held(std::int64_t sample, std::int64_t t) const { return lengths != nullptr && t >= lengths[sample]; }
+};
+
 template <class T>
 struct NoiseProblem {
     Size size;
@@ -116,12 +135,31 @@ struct NoiseProblem {
     T* out = nullptr;
 };
 
+// Thrown out of a slice whose result is no longer wanted.
+struct LeftOff {};
+
 // A computation cut into slices that may run in any order on any thread, and a serial end.
 class Job {
 public:
     virtual ~Job() = default;
     virtual void run(std::int64_t slice, int worker) = 0;
     virtual void finish() {}
+
+    // Called by every slice at every step: leaves it once the caller, who is worker 0, wants to leave off.
+    void look_up(int worker) {
+        if (worker == 0 && (++looks_ & 15) == 0) ask();
+        if (left_off_.load(std::memory_order_relaxed)) throw LeftOff{};
+    }
+    // Asks the caller whether to go on, a few times a second.
+    void ask();
+
+    bool (*go_on)() = nullptr;
+    bool left_off() const { return left_off_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<bool> left_off_{false};
+    unsigned looks_ = 0;
+    std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
 };
 
 // Entry points of one instruction set; a job takes scratch memory for `workers` threads when it is made.
@@ -135,6 +173,8 @@ struct Kernels {
     Job* (*oscillator_backward)(const OscillatorProblem<T>&, int workers);
     Job* (*modrelu_forward)(const ModReluProblem<T>&, int workers);
     Job* (*modrelu_backward)(const ModReluProblem<T>&, int workers);
+    Job* (*maxmin_forward)(const MaxminProblem<T>&, int workers);
+    Job* (*maxmin_backward)(const MaxminProblem<T>&, int workers);
 };
 
 struct InstructionSet {

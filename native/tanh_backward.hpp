@@ -110,6 +110,7 @@ private:
                                                          between, worker);
             }
             for (std::int64_t t = to - 1; t >= from; --t) {
+                this->look_up(worker);
                 const T* h = t == from ? start : states + (t - from - 1) * between;
                 const T* g_out = record.g_states != nullptr ? record.g_states + t * stride + offset : nullptr;
                 back<N, Linear, Gated>(slice, t, h, activations + (t - from) * between, t > from + 1 ? between : 0,

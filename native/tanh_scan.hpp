@@ -99,6 +99,7 @@ protected:
         const std::int64_t block_size = n_ * parts_ * block, c_block = slice.rows * parts_ * block;
         const std::int64_t panels = parts_ * panels_in_block<T>;
         for (std::int64_t t = from; t < to; ++t) {
+            this->look_up(worker);
             T* next = states != nullptr ? states + (t - from) * stride : room.turns + (t % 2) * most_rows_ * n_;
             T* kept = activations != nullptr ? activations + (t - from) * stride : nullptr;
             if constexpr (N != Noise::none) philox_.begin_step(t, slice.first, slice.rows, room.samples);

@@ -3,31 +3,41 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace noisyrnn {
 namespace {
 
-class DenormalsFlushed {
+constexpr auto glance = std::chrono::milliseconds(100);  // between two questions whether to go on
+
+// Whether denormal numbers are flushed to zero in this thread, as long as this lives.
+class Denormals {
 public:
 #if defined(__SSE2__)
-    DenormalsFlushed() : saved_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(saved_ | 0x8040u); }
-    ~DenormalsFlushed() { __builtin_ia32_ldmxcsr(saved_); }
+    explicit Denormals(bool flushed) : saved_(__builtin_ia32_stmxcsr()) {
+        __builtin_ia32_ldmxcsr(flushed ? saved_ | 0x8040u : saved_ & ~0x8040u);
+    }
+    ~Denormals() { __builtin_ia32_ldmxcsr(saved_); }
 
 private:
     unsigned saved_;
 #elif defined(__aarch64__)
-    DenormalsFlushed() {
+    explicit Denormals(bool flushed) {
+        constexpr std::uint64_t bit = std::uint64_t{1} << 24;
         asm volatile("mrs %0, fpcr" : "=r"(saved_));
-        asm volatile("msr fpcr, %0" ::"r"(saved_ | (std::uint64_t{1} << 24)));
+        asm volatile("msr fpcr, %0" ::"r"(flushed ? saved_ | bit : saved_ & ~bit));
     }
-    ~DenormalsFlushed() { asm volatile("msr fpcr, %0" ::"r"(saved_)); }
+    ~Denormals() { asm volatile("msr fpcr, %0" ::"r"(saved_)); }
 
 private:
     std::uint64_t saved_;
+#else
+    explicit Denormals(bool) {}
 #endif
 };
 
@@ -37,8 +47,12 @@ struct Work {
     std::atomic<std::int64_t> next{0};
 
     void take_part(int worker) {
-        DenormalsFlushed flushed;
-        for (std::int64_t slice; (slice = next.fetch_add(1)) < slices;) job->run(slice, worker);
+        const Denormals flushed(true);
+        try {
+            for (std::int64_t slice; (slice = next.fetch_add(1)) < slices;) job->run(slice, worker);
+        } catch (const LeftOff&) {
+            next.store(slices);
+        }
     }
 };
 
@@ -50,9 +64,13 @@ public:
         if (!owner.owns_lock()) return false;
         {
             std::lock_guard<std::mutex> lock(mutex_);
-            while (static_cast<int>(threads_.size()) < helpers) {
-                const int worker = static_cast<int>(threads_.size()) + 1;
-                threads_.emplace_back([this, worker] { serve(worker); });
+            try {
+                while (static_cast<int>(threads_.size()) < helpers) {
+                    const int worker = static_cast<int>(threads_.size()) + 1;
+                    threads_.emplace_back([this, worker] { serve(worker); });
+                }
+            } catch (const std::system_error&) {
+                helpers = static_cast<int>(threads_.size());  // the system gives no more: fewer do it, too
             }
             work_ = &work;
             wanted_ = helpers;
@@ -62,7 +80,11 @@ public:
         started_.notify_all();
         work.take_part(0);
         std::unique_lock<std::mutex> lock(mutex_);
-        finished_.wait(lock, [this] { return busy_ == 0; });
+        while (!finished_.wait_for(lock, glance, [this] { return busy_ == 0; })) {
+            lock.unlock();  // the answer may take its time
+            work.job->ask();
+            lock.lock();
+        }
         return true;
     }
 
@@ -113,13 +135,24 @@ Pool& pool() {
 
 }  // namespace
 
-void run(Job& job, std::int64_t slices, int threads) {
+void Job::ask() {
+    if (go_on == nullptr) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - asked_ < glance) return;
+    asked_ = now;
+    const Denormals kept(false);  // whoever is asked may compute
+    if (!go_on()) left_off_.store(true, std::memory_order_relaxed);
+}
+
+bool run(Job& job, std::int64_t slices, int threads) {
     Work work;
     work.job = &job;
     work.slices = slices;
     const std::int64_t most = threads < slices ? threads : slices;
     if (most <= 1 || !pool().run(work, static_cast<int>(most) - 1)) work.take_part(0);
+    if (job.left_off()) return false;
     job.finish();
+    return true;
 }
 
 }  // namespace noisyrnn

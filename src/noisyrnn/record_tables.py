@@ -1,7 +1,8 @@
 """The tables of a published record: CSV that people read, spreadsheets open, and differences show line by line.
 
 RECORD/runs.csv           one line per run: its key, whether it is finished, every setting that is not at its default
-RECORD/rows/<task>.csv    one line per row; what is the same for all rows of a run stands in the run's line
+RECORD/rows/<task>.csv    one line per row; what is the same for all rows of a run stands in the run's line, and a row
+                          that was measured on another training of the same run says by which version and contract
 
 Without torch. A cell holds plain text; lists and tables of values hold ``name=value`` with values in JSON.
 """
@@ -26,6 +27,7 @@ _MOST = 2**28
 _DESCRIPTION = ("kind", "multiplicative", "additive", "convention", "variant")
 _ROW = ("experiment", "model", *_DESCRIPTION, "seed", "epochs", "measure", "level", "value", "samples", "part",
         "protocol", "overrides", "budget", "seconds", "created", "measurement", "key")  # fmt: skip
+_TRAINING = ("version", "contract")
 _RUN = ("key", "task", "name", "status", "epochs", "seconds", "host", "version", "contract", "verified", "source")
 _SETTINGS = ("data", "model", "train")
 
@@ -93,16 +95,25 @@ def runs_text(runs: Iterable[RunLine]) -> str:
     return table_text((*_RUN, "seed", *dotted), lines)
 
 
-def rows_text(rows: Iterable[Row]) -> str:
-    """A table of rows."""
+def rows_text(rows: Iterable[Row], runs: Mapping[str, RunLine] | None = None) -> str:
+    """A table of rows; of those whose network is not the one in the lines of ``runs``, also which it is."""
     lines = [
         {
             **{name: _text(getattr(row, name)) for name in _ROW if hasattr(row, name)},
             **{name: _text(getattr(row.description, name)) for name in _DESCRIPTION},
+            **_other_training(row, (runs or {}).get(row.key)),
         }
         for row in rows
     ]
-    return table_text(_ROW, sorted(lines, key=_row_order))
+    told = _TRAINING if any("version" in line for line in lines) else ()
+    return table_text((*_ROW, *told), sorted(lines, key=_row_order))
+
+
+def _other_training(row: Row, run: RunLine | None) -> dict[str, str]:
+    """By which version and contract the row's network was trained, where that is not the one in the run's line."""
+    if run is None or (row.version, row.contract) == (run.version, run.contract):
+        return {}
+    return {name: _text(getattr(row, name)) for name in _TRAINING}
 
 
 def runs_in(record: Path) -> dict[str, RunLine]:
@@ -142,6 +153,7 @@ def rows_in_record(record: Path) -> list[Row]:
                 raise _damaged(path, number, f"overrides and budget are name=value in JSON; {error}") from error
             shared = {"task": run.task, "data": run.data, "verified": run.verified, "contract": run.contract,
                       "version": run.version, "host": run.host}  # fmt: skip
+            shared |= {name: line[name] for name in _TRAINING if line.get(name)}
             found.append(_validated(Row, {**own, **told, **shared, "description": described}, path, number))
     return found
 

@@ -125,12 +125,26 @@ def sentence(error: ValidationError, model: type[BaseModel] | None = None, *, na
     known = sorted({field for one in _models_at(model, first["loc"][:-1]) for field in one.model_fields} - {"kind"})
     if first["type"] == "extra_forbidden" and known:
         whose = f"{place} has" if place else "There is"
-        return f"{whose} no setting {_short(last)!r}{_near(last, known)}: valid are {', '.join(known)}."
+        return f"{whose} no setting {_short(last)!r}{nearest(last, known)}: valid are {', '.join(known)}."
     if first["type"] == "missing" and known:
         return f"{place or 'This'} needs {last}: give it a value."
     where = _short(f"{place}.{last}" if place else last)
-    near = _near(str(first["input"]), _expected(first)) if isinstance(first["input"], str) else ""
+    near = nearest(str(first["input"]), _expected(first)) if isinstance(first["input"], str) else ""
     return f"{where}: {message[0].lower()}{message[1:]}, got {_short(repr(first['input']))}{near}."
+
+
+def in_a_sentence(error: Exception) -> str:
+    """What a user reads of an exception: one line, with a remedy where there is a likely one.
+
+    >>> in_a_sentence(MemoryError())
+    'There is not enough memory: try fewer workers, fewer samples, a smaller batch or a smaller network.'
+    """
+    lack = isinstance(error, MemoryError) or any(word in str(error) for word in ("allocate memory", "bad_alloc"))
+    if lack and not isinstance(error, ValueError):
+        return "There is not enough memory: try fewer workers, fewer samples, a smaller batch or a smaller network."
+    if isinstance(error, OSError) and error.strerror:
+        return _plain(f"{error.filename or 'A file'}: {error.strerror}; check the path.")
+    return _plain(error if isinstance(error, ValueError) else f"unexpected {type(error).__name__}: {error}")
 
 
 def _plain(part: object) -> str:
@@ -142,10 +156,10 @@ def _short(text: str) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def _near(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, known: Iterable[str]) -> str:
     """A hint at the known word that is nearest.
 
-    >>> _near("hiden", ["additive", "hidden"]), _near("colour", ["hidden"])
+    >>> nearest("hiden", ["additive", "hidden"]), nearest("colour", ["hidden"])
     (' (did you mean hidden?)', '')
     """
     found = difflib.get_close_matches(word[:80], [*known], n=1)

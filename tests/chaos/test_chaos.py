@@ -9,7 +9,6 @@ this test has started are touched.
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -20,13 +19,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from comparison import compare
 from tiny import disturbed_work, preloaded, tiny
 
 from noisyrnn.experiments import rows, run
-from noisyrnn.experiments.store.run_directory import RunDirectory
 
 SEEDS = int(os.environ.get("NOISYRNN_CHAOS_SEEDS", "1"))
 FAULTS = int(os.environ.get("NOISYRNN_CHAOS_FAULTS", "12"))
+DICE = int(os.environ.get("NOISYRNN_DICE", "0"))
 EPOCHS = 6
 LEASE = 1.0
 
@@ -97,7 +97,7 @@ def test_a_sweep_under_faults_ends_as_an_undisturbed_one(tmp_path: Path) -> None
     experiment = tiny(seeds=SEEDS, epochs=EPOCHS)
     assert run(experiment, tmp_path / "undisturbed").complete
     expected = {row.cell: row.value for row in rows(tmp_path / "undisturbed")}
-    dice, count = random.Random(0), Counter[str]()
+    dice, count = random.Random(DICE), Counter[str]()
     while sum(count.values()) < FAULTS:  # more faults than one sweep lasts: another sweep
         directory = tmp_path / f"disturbed-{sum(count.values())}"
         disturb(directory, dice, count, runs=len(expected) // 2)
@@ -121,21 +121,3 @@ def disturb(directory: Path, dice: random.Random, count: Counter[str], *, runs: 
                 count[fault(drivers, dice)] += 1
     finally:
         drivers.end()
-
-
-def compare(directory: Path, undisturbed: Path) -> None:
-    """Every row once and with the same value, every network the same bit by bit."""
-    expected = {row.cell: row.value for row in rows(undisturbed)}
-    assert {row.cell: row.value for row in rows(directory)} == expected
-    for spec in undisturbed.glob("*/spec.json"):
-        whole = RunDirectory(spec.parent)
-        place = RunDirectory(directory / whole.key)
-        lines = [line for path in place.path.glob("rows-*") for line in path.read_bytes().split(b"\n")[:-1]]
-        assert len({json.dumps(json.loads(line)["measurement"]) for line in lines}) == len(lines), "a row stands twice"
-        done, told = place.done(), whole.done()
-        assert done is not None
-        assert told is not None
-        after, before = place.network(done), whole.network(told)
-        assert after is not None
-        assert before is not None
-        assert all(torch.equal(after.network[name], before.network[name]) for name in before.network)

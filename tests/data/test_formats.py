@@ -11,6 +11,8 @@ from noisyrnn.data.formats import contents
 X = [[1.0, 2.5, -3.0], [4.0, 5.0, 6.0], [0.0, 0.5, 1e-3]]
 LABELS = ("sick", "well", "sick")
 
+LONG = Columns(case="id", time="t", labelled=False)
+
 WIDE = {
     "csv": "label,t0,t1,t2\nsick,1,2.5,-3\nwell,4,5,6\nsick,0,0.5,1e-3\n",
     "semicolons.csv": "t0;t1;t2;class\n1;2.5;-3;sick\n4;5;6;well\n0;0.5;1e-3;sick\n",
@@ -61,6 +63,15 @@ def test_parquet_columns_and_lists(tmp_path):
     found = read(tmp_path / "lists.parquet")
     assert found.x[..., 0].tolist() == [[1.0, 2.0], [3.0, 0.0]]
     assert found.lengths.tolist() == [2, 1]
+    parquet.write_table(arrow.table({"label": ["a", "b"], "series": [[1.0, 2.0], [3.0, None]]}), tmp_path / "ends.pq")
+    assert read(tmp_path / "ends.pq").lengths.tolist() == [2, 1]
+    parquet.write_table(arrow.table({"label": ["a", "b"], "t0": [1, 2], "t1": ["3", "?!"]}), tmp_path / "slip.parquet")
+    with pytest.raises(DataError, match=r"slip\.parquet, row 2, column 't1': '\?!' is not a number"):
+        read(tmp_path / "slip.parquet")
+    no_text = arrow.array([b"\x80", b"b"]).view(arrow.string())
+    parquet.write_table(arrow.table({"label": no_text, "t0": [1.0, 2.0]}), tmp_path / "no_text.parquet")
+    with pytest.raises(DataError, match=r"no_text\.parquet is not a whole Parquet file \('utf-8' codec"):
+        read(tmp_path / "no_text.parquet")
     whole = (tmp_path / "own.parquet").read_bytes()
     with pytest.raises(DataError, match="not a whole Parquet file"):
         contents(whole[:-20], "own.parquet")
@@ -70,8 +81,8 @@ def test_parquet_without_pyarrow_names_the_remedy(monkeypatch):
     def absent(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr("noisyrnn.data.parquet.import_module", absent)
-    with pytest.raises(DataError, match="pip install pyarrow, or save the table as CSV"):
+    monkeypatch.setattr("noisyrnn.data.cells.import_module", absent)
+    with pytest.raises(DataError, match="pip install pyarrow, or save the series as"):
         contents(b"", "own.parquet")
 
 
@@ -125,16 +136,33 @@ def test_a_class_may_be_called_like_a_label_column():
 @pytest.mark.parametrize(
     ("content", "file", "columns", "said"),
     [
-        (b"a,1,x,3\nb,1,2,3", "own.csv", None, r"own\.csv, line 1: 'x' is not a number"),
-        (b"a,1,2,3\nb,1,oops,3", "own.csv", None, r"own\.csv, line 2: 'oops' is not a number"),
-        (b"a,1,2,3\n\nb,1,oops,3", "own.csv", None, r"own\.csv, line 3: 'oops'"),
-        (b"a,1,2,3\nb,1,,3", "own.csv", None, r"own\.csv: x\[1, 1, 0\] is missing: fill or remove it"),
+        (b"a,1,x,3\nb,1,2,3", "own.csv", None, r"own\.csv, line 1, column 2 \(from 0\): 'x' is not a number"),
+        (b"a,1,2,3\nb,1,oops,3", "own.csv", None, r"own\.csv, line 2, column 2 \(from 0\): 'oops' is not a number"),
+        (b"a,1,2,3\n\nb,1,oops,3", "own.csv", None, r"own\.csv, line 3, column 2 \(from 0\): 'oops'"),
+        (
+            b"a,1,2,3\nb,1,,3",
+            "own.csv",
+            None,
+            r"own\.csv, line 2, column 2 \(from 0\): x\[1, 1, 0\] is missing: fill or remove it",
+        ),
         (b"a,1,2,3\nb,1,inf,3", "own.csv", None, r"x\[1, 1, 0\] is infinite"),
         (b"a,1,2,3\nb,1,1e300,3", "own.csv", None, r"x\[1, 1, 0\] is infinite or too large"),
         (b"p,q,r\n1,2,3", "own.csv", None, "which of the columns p, q, r is the label"),
         (b"p,q,r\n1,2,3", "own.csv", Columns(label="state"), "has no column 'state': it has p, q, r"),
         (b"1,2,3\n1,2,3", "own.csv", Columns(label=7), "has no column 7"),
-        (b"1,2,3\n,2,3", "own.csv", None, "line 2: no label in column 0"),
+        (b"1,2,3\n,2,3", "own.csv", None, r"line 2: no label in column 0 \(from 0\): add it or remove the line"),
+        (b"label,p,q\na,1,2\nb,3,oops", "own.csv", None, r"own\.csv, line 3, column 'q': 'oops' is not a number"),
+        (b"p,q,r,label\n1,,2,a\n3,4,5,b", "own.csv", None, r"line 2, column 'q': x\[0, 1, 0\] is missing"),
+        (b"id,t,p\nA,1,2\n\nA,2,no", "own.csv", LONG, r"own\.csv, line 4, column 'p': 'no' is not a number"),
+        (b"id,t,p\nA,1,2\nA,,3", "own.csv", LONG, r"own\.csv, line 3, column 't': no finite time"),
+        (b"id,t,p\nA,2,\nA,1,3", "own.csv", LONG, r"own\.csv, line 2, column 'p': x\[0, 1, 0\] is missing"),
+        (b"id,t,p\nA,1,2\nA,2", "own.csv", LONG, r"own\.csv, line 3: 2 cells, but the header names 3"),
+        (
+            b"id,t,p\nA,1,2\nA,2,3,4",
+            "own.csv",
+            Columns(case="id", label=-1),
+            r"own\.csv, line 3: 4 cells, but the header names 3",
+        ),
         (b"", "own.csv", None, "holds no series"),
         (b"\xff\xfe1,2", "own.csv", None, "not text in UTF-8"),
         (b"1", "own.xlsx", None, r"the ending '\.xlsx' is not known"),

@@ -90,7 +90,9 @@ def test_unequal_lengths_and_odd_labels_of_the_archive():
 
 
 def test_a_gap_inside_a_series_is_refused():
-    with pytest.raises(DataError, match=r"Gap_TRAIN\.tsv: x\[0, 1, 0\] is missing: fill or remove"):
+    with pytest.raises(
+        DataError, match=r"Gap_TRAIN\.tsv, line 1, column 2 \(from 0\): x\[0, 1, 0\] is missing: fill or remove"
+    ):
         UCR(name="Gap").splits((tsv("Gap_TRAIN.tsv", [(1, 1, "NaN", 3)]), tsv("Gap_TEST.tsv", [(1, 1, 2, 3)])))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import resource
 import signal
 import time
@@ -13,7 +14,7 @@ import torch
 
 from noisyrnn.data import Digits, Reading
 from noisyrnn.evaluate import Clean
-from noisyrnn.experiments import Experiment, Measurement, Recipe, run
+from noisyrnn.experiments import Experiment, Joblib, Measurement, Recipe, run
 from noisyrnn.experiments.store import lease
 from noisyrnn.models import ExpRNNSetting, Lipschitz, Noisy, Optimiser
 from noisyrnn.perturb import White
@@ -65,6 +66,13 @@ def disturbed_work(directory: str, seeds: int, epochs: int, duration: float, lim
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     torch.set_num_threads(1)
     run(tiny(seeds=seeds, epochs=epochs), directory, every=1)
+
+
+def pooled_work(directory: str, seeds: int, epochs: int, duration: float, limit: int | None) -> None:
+    """The same by two worker processes, which read the duration of their leases from the environment."""
+    lease.DURATION = duration
+    os.environ["NOISYRNN_LEASE_SECONDS"] = str(duration)
+    run(tiny(seeds=seeds, epochs=epochs), directory, every=1, engine=Joblib(workers=2))
 
 
 def only_noisy(experiment: Experiment) -> Experiment:

@@ -46,3 +46,44 @@ def test_strings_in_place_of_choices_are_refused_with_the_names_to_choose_from()
 )
 def test_a_layer_shows_its_strengths_and_conventions(layer, words):
     assert words in repr(layer)
+
+
+@pytest.mark.parametrize(
+    ("layer", "axes"),
+    [
+        (noisyrnn.NoisyRNN(1, 4), "axes=(time, batch, inputs)"),
+        (noisyrnn.CoRNN(1, 4, batch_first=True), "axes=(batch, time, inputs)"),
+        (noisyrnn.Classifier(noisyrnn.ExpRNN(1, 4), 2), "(\n  axes=(batch, time, inputs), pooling=last"),
+    ],
+)
+def test_layers_and_classifiers_name_their_axes(layer, axes):
+    assert axes in repr(layer)
+
+
+MISTAKEN = """
+import numpy, torch, noisyrnn
+for mistake in (
+    lambda: noisyrnn.NoisyRNN(2.5, 8), lambda: noisyrnn.CoRNN(1, 0), lambda: noisyrnn.ExpRNN(1, 4, "two"),
+    lambda: noisyrnn.LipschitzRNN(1, 4, dropout=0.5), lambda: noisyrnn.Classifier(torch.nn.Linear(3, 4), 2),
+    lambda: noisyrnn.Classifier(noisyrnn.NoisyRNN(1, 4), 2)(numpy.zeros((2, 3, 1))),
+    lambda: noisyrnn.LipschitzRNN(numpy.int64(2), numpy.int32(4)),
+):
+    try:
+        print(mistake().hidden_size)
+    except ValueError as error:
+        print(error)
+"""
+
+
+def test_wrong_arguments_are_refused_where_they_are_given():
+    said = subprocess.run([sys.executable, "-c", MISTAKEN], capture_output=True, text=True, check=True).stdout
+    expected = (
+        "input_size must be a whole number of at least 1, got 2.5.",
+        "hidden_size must be a whole number of at least 1, got 0.",
+        "num_layers must be a whole number of at least 1, got 'two'.",
+        "dropout=0.5 acts between layers, and there is one: leave it out, or give num_layers=2.",
+        "A classifier takes a layer such as NoisyRNN(1, 8), got Linear; an own layer is made with noisyrnn.rnn.Layer.",
+        "A classifier takes a tensor, got ndarray: give torch.as_tensor(x).",
+        "4",
+    )
+    assert said.splitlines() == list(expected)

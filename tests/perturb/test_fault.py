@@ -12,15 +12,29 @@ from signals import seeded, signal
 
 from noisyrnn.perturb import (
     BaselineWander,
+    Bias,
     Bursts,
     Clipping,
+    Compress,
+    DeadChannel,
     Drift,
     DroppedSamples,
+    ElectrodeMotion,
+    FourierMode,
+    Gain,
+    Gap,
+    Hum,
+    LostSamples,
     Multiplicative,
+    MuscleArtefact,
     Perturbation,
     Quantisation,
     Salt,
     SaltAndPepper,
+    Shift,
+    Spikes,
+    Stretch,
+    Stuck,
     TimeJitter,
     Uniform,
     White,
@@ -41,6 +55,24 @@ ALL = [
     Clipping(fraction=0.4, low=-3, high=3),
     TimeJitter(sigma=0.8),
     Quantisation(step=0.25),
+    Drift(sigma=0.4, ramp=True),
+    BaselineWander(sigma=0.4, cycles=1.5),
+    Bias(offset=0.3),
+    Gain(change=0.4),
+    Spikes(height=4.0, probability=0.2),
+    Hum(sigma=0.4),
+    FourierMode(sigma=0.4),
+    ElectrodeMotion(sigma=0.5),
+    MuscleArtefact(sigma=0.5),
+    Stuck(share=0.5),
+    Gap(share=0.4),
+    Gap(share=0.4, hold=False, fill=9.0),
+    LostSamples(start=0.2, stay=0.7),
+    DeadChannel(share=0.6),
+    DeadChannel(share=0.6, hold=True),
+    Shift(share=0.3),
+    Stretch(change=0.5),
+    Compress(change=0.5),
 ]
 
 any_fault = st.sampled_from(ALL)
@@ -79,6 +111,20 @@ def test_pieces_of_a_batch_get_what_the_whole_gets(fault, shape, seed, cut):
     assert torch.equal(pieces, fault(x, seeded(seed)))
 
 
+@settings(max_examples=120, deadline=None)
+@given(fault=any_fault, shape=shapes, seed=seeds, data=st.data())
+def test_padding_stays_and_does_not_matter(fault, shape, seed, data):
+    x = signal(shape, seed)
+    lengths = torch.tensor([data.draw(st.integers(1, shape[1])) for _ in range(shape[0])])
+    beyond = (torch.arange(shape[1]) >= lengths[:, None])[..., None].expand_as(x)
+    other = torch.where(beyond, torch.full_like(x, 1e6), x)
+    found, again = fault(x, seeded(seed), lengths=lengths), fault(other, seeded(seed), lengths=lengths)
+    assert torch.equal(found[beyond], x[beyond])
+    assert torch.equal(found[~beyond], again[~beyond])
+    whole = torch.full((shape[0],), shape[1])
+    assert torch.equal(fault(x, seeded(seed), lengths=whole), fault(x, seeded(seed)))
+
+
 @pytest.mark.parametrize("fault", ALL, ids=lambda fault: fault.kind)
 def test_single_and_double_precision_see_the_same_noise(fault):
     x = signal((4, 30, 2), 3)
@@ -112,6 +158,9 @@ def test_json_round_trip(fault):
         lambda: Bursts(sigma=1.0, duration=0),
         lambda: BaselineWander(sigma=1.0, period=0),
         lambda: White(sigma=0.1).at(-1.0),
+        lambda: LostSamples(start=0.9, stay=0.5),
+        lambda: Stuck(share=1.5),
+        lambda: Hum(sigma=1.0, period=1),
     ],
 )
 def test_impossible_settings_are_refused(wrong):

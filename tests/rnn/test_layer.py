@@ -269,9 +269,9 @@ REFUSALS = {
     "dt shape": (lambda layer: layer(INPUT, dt=torch.ones(2)), r"got shape \(2,\)"),
     "no noise": (lambda layer: layer(INPUT, noise=True), "has none; build it with noise strengths"),
     "key and generator": (lambda layer: layer(INPUT, key=Key(value=0), generator=torch.Generator()), "not both"),
-    "unit count": (lambda layer: noisyrnn.LipschitzRNN(1, 0), "at least 1 unit"),
-    "layer count": (lambda layer: noisyrnn.LipschitzRNN(1, 2, 0), "num_layers must be at least 1"),
-    "dropout": (lambda layer: noisyrnn.LipschitzRNN(1, 2, dropout=1.0), r"\[0, 1\)"),
+    "unit count": (lambda layer: noisyrnn.LipschitzRNN(1, 0), "hidden_size must be a whole number"),
+    "layer count": (lambda layer: noisyrnn.LipschitzRNN(1, 2, 0), "num_layers must be a whole number"),
+    "dropout": (lambda layer: noisyrnn.LipschitzRNN(1, 2, 2, dropout=1.0), r"\[0, 1\)"),
     "beta": (lambda layer: noisyrnn.LipschitzRNN(1, 2, beta=1.5), r"lies in \[0, 1\], got 1.5"),
     "strength": (lambda layer: noisyrnn.NoisyRNN(1, 2, additive=-1.0), "at least 0"),
     "widths": (

@@ -1,7 +1,7 @@
 """Speed beside the peers: ratios measured in one run, interleaved, on one machine."""
 
 from noisyrnn.bench.case import Case
-from noisyrnn.bench.machine import Limits, Machine, machine
+from noisyrnn.bench.limits import Limits, Machine, machine
 from noisyrnn.bench.measure import Measurement, bench
 from noisyrnn.bench.ratios import TARGETS, verdicts
 from noisyrnn.bench.table import figure, markdown

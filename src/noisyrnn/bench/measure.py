@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any
 
 from noisyrnn.bench.case import BASE, EAGER, JAX, KERNEL, PLAIN, Case, cases
-from noisyrnn.bench.machine import Limits, clock, limits
+from noisyrnn.bench.limits import Limits, clock, limits
 from noisyrnn.bench.peers import CONTENDERS, Work, present
 from noisyrnn.setting import Setting
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import median
 
 from noisyrnn.bench.case import BASE, EAGER, KERNEL, varied
-from noisyrnn.bench.machine import Machine
+from noisyrnn.bench.limits import Machine
 from noisyrnn.bench.measure import Measurement
 from noisyrnn.bench.peers import REASONS
 from noisyrnn.bench.ratios import TARGETS, Spread, ratio, verdicts

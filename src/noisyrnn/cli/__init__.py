@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, Any
 
 import typer
 
-from noisyrnn.cli import bench, data, demo, experiments, listing, theory
+from noisyrnn.cli import audit, bench, data, demo, experiments, export, fit, listing, predict, theory
 from noisyrnn.cli.checks import Group
+from noisyrnn.setting import in_a_sentence
 
 app = typer.Typer(
     name="noisyrnn",
@@ -21,10 +23,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo.demo)
+app.command()(fit.fit)
+app.command()(predict.predict)
+app.command()(predict.evaluate)
+app.command()(export.export)
 app.command(name="list")(listing.listing)
 app.command()(experiments.run)
 app.command()(experiments.record)
 app.command()(experiments.report)
+app.command()(audit.audit)
 app.command()(bench.bench)
 app.add_typer(data.data, name="data")
 app.add_typer(theory.theory, name="theory")
@@ -58,6 +65,7 @@ def _options(
 
 def main() -> None:
     """Run a command; what a user can mend is said in one sentence, with exit code 1, and never as a traceback."""
+    warnings.showwarning = _show_warning
     try:
         code = app(prog_name="noisyrnn", standalone_mode=False)
         if code == _STOPPED:
@@ -86,9 +94,18 @@ def _said(error: Exception) -> str:
     if wrong_use is not None:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "noisyrnn"
-        return f"{wrong_use().strip().rstrip('.')}; `{command} --help` shows what there is."
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'A file'}: {error.strerror}; check the path."
-    if isinstance(error, ValueError):
-        return str(error)
-    return f"unexpected {type(error).__name__}: {error}; `noisyrnn --debug ...` shows where."
+        said = wrong_use().strip().rstrip(".").replace("Value error, ", "")
+        return f"{said}{' ' if said.endswith('?') else '; '}`{command} --help` shows what there is."
+    said = in_a_sentence(error)
+    return f"{said}; `noisyrnn --debug ...` shows where." if said.startswith("unexpected ") else said
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Our own warnings as a sentence, others' as Python shows them."""
+    if category.__module__.startswith("noisyrnn"):
+        typer.echo(f"noisyrnn: {message}", err=True)
+    else:
+        _python_shows(message, category, *where, **more)
+
+
+_python_shows = warnings.showwarning

@@ -15,6 +15,7 @@ def bench(
     resume: Annotated[
         bool, typer.Option("--resume", help="Keep the cases that bench.json in --out already has.")
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no text; the exit code tells.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the measurements for scripts.")] = False,
 ) -> None:
     """Training and forward time of the noisy RNN beside its peers, as ratios in one run.
@@ -59,11 +60,12 @@ def bench(
         if out is not None:
             save(out / "bench.json", document(found).encode())
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, quiet=quiet)
     with console.status("") as status:
         found = measured(full=full, known=known, progress=lambda line: status.update(line), save=keep)
     if out is not None:
         command = "noisyrnn bench" + (" --full" if full else "")
         save(out / "bench.md", f"Made by `{command}`.\n\n{markdown(found, where)}".encode())
         figure(found, out / "bench.svg")
-    typer.echo(document(found) if as_json else markdown(found, where))
+    if as_json or not quiet:
+        typer.echo(document(found) if as_json else markdown(found, where))

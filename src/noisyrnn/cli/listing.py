@@ -16,7 +16,7 @@ _NAMES, _WIDEST = 28, 100
 
 
 def listing(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False) -> None:
-    """Models, experiments, data sets, perturbations and attacks, and which kernel runs.
+    """Models, experiments, data sets, perturbations, attacks and faults of hardware, and which kernel runs.
 
     Example: noisyrnn list
     """
@@ -24,7 +24,7 @@ def listing(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")
     from noisyrnn.data import available
     from noisyrnn.experiments import EXPERIMENTS
     from noisyrnn.models import Model
-    from noisyrnn.rnn import native
+    from noisyrnn.rnn import AnyFault, native
 
     sets = {
         entry.name: f"{sum(entry.samples)} sequences of {entry.length} steps, {entry.classes} classes"
@@ -36,6 +36,7 @@ def listing(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")
         "experiments": {name: experiment.claim for name, experiment in EXPERIMENTS.items()},
         "perturbations": _kinds(perturb.Perturbation),
         "attacks": _kinds(attack.Attack),
+        "faults of hardware": _kinds(AnyFault),
         "data sets": sets | {"ucr:NAME": "the archive's sets, by `noisyrnn data list`"},
     }
     if as_json:

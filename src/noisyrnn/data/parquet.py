@@ -2,62 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
+from noisyrnn.data.cells import Block, Grid, Row, arrow, refusals
 from noisyrnn.data.errors import DataError
-from noisyrnn.data.grid import Grid, Row
 from noisyrnn.data.limit import Room, refuse_beyond
 
-_ROWS = 1024  # of one batch
+_CELLS = 1 << 20  # of one batch, if it has so many rows
+_ROWS = 1024
 
 
 def parse(content: bytes, *, file: str) -> Grid:
     """Cells of a Parquet file with the names of its columns."""
+    held = _File(content=content, file=file)
     try:
-        arrow, library = import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise DataError(f"{file}: Parquet needs pyarrow: pip install pyarrow, or save the table as CSV.") from error
-    # Whatever a damaged file makes Arrow say, of whichever of its many exceptions.
-    failures = (arrow.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError)
-    rows = _Rows(content=content, file=file, arrow=arrow, library=library, failures=failures)
-    try:
-        about = library.ParquetFile(arrow.BufferReader(content)).metadata
+        about = held.opened().metadata
         chunks = [about.row_group(g).column(c) for g in range(about.num_row_groups) for c in range(about.num_columns)]
         announced = max(0, about.num_rows) * about.num_columns, sum(max(0, chunk.num_values) for chunk in chunks)
         unfolded = sum(max(0, chunk.total_uncompressed_size) for chunk in chunks)
         names = about.schema.to_arrow_schema().names
-    except failures as error:
-        raise rows.damage(error) from error
+    except refusals() as error:
+        raise held.damage(error) from error
     refuse_beyond(max(*(8 * count for count in announced), unfolded), f"{file} unfolds to")
-    return Grid(header=tuple(map(str, names)), rows=rows)
+    return Grid(header=tuple(map(str, names)), width=lambda: len(names), blocks=held.blocks, unit="row")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Rows:
+class _File:
     content: bytes
     file: str
-    arrow: Any
-    library: Any
-    failures: tuple[type[Exception], ...]
 
-    def __iter__(self) -> Iterator[Row]:
-        number, room = 0, Room(self.file)
+    def opened(self) -> Any:
+        return arrow("pyarrow.parquet").ParquetFile(arrow().BufferReader(self.content))
+
+    def blocks(self, text_columns: Collection[int]) -> Iterator[Block]:
+        """The rows as blocks; what a column holds, the file says."""
+        before, room = 0, Room(self.file)
         try:
-            for batch in self.library.ParquetFile(self.arrow.BufferReader(self.content)).iter_batches(_ROWS):
+            opened = self.opened()
+            rows = max(_ROWS, _CELLS // max(1, opened.metadata.num_columns))
+            for batch in opened.iter_batches(rows):
                 refuse_beyond(batch.nbytes, f"{self.file} unfolds to")
-                columns = [column.to_pylist() for column in batch.columns]
-                for cells in zip(*columns, strict=True):
-                    number += 1
-                    room.take(sum(len(cell) if isinstance(cell, list) else 1 for cell in cells))
-                    yield number, cells
+                table = arrow().Table.from_batches([batch])
+                room.take(_numbers(table), batch.num_rows)
+                yield Block(table=table, rows=_Rows(table=table, before=before, held=self))
+                before += batch.num_rows
         except DataError:
             raise
-        except self.failures as error:
+        except refusals() as error:
             raise self.damage(error) from error
 
     def damage(self, error: Exception) -> DataError:
         reason = " ".join(str(error).split())[:200]
         return DataError(f"{self.file} is not a whole Parquet file ({reason}): write it again.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
+    table: Any
+    before: int
+    held: _File
+
+    def __iter__(self) -> Iterator[Row]:
+        try:
+            columns = [column.to_pylist() for column in self.table.columns]
+        except refusals() as error:  # text that is none
+            raise self.held.damage(error) from error
+        yield from enumerate(zip(*columns, strict=True), start=self.before + 1)
+
+
+def _numbers(table: Any) -> int:
+    """How many a table has, those in lists included."""
+    lists = [column for column in table.columns if hasattr(column.type, "value_type")]
+    inside = sum(len(chunk.flatten()) for column in lists for chunk in column.chunks if hasattr(chunk, "flatten"))
+    return table.num_rows * (table.num_columns - len(lists)) + inside

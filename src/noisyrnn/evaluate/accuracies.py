@@ -2,7 +2,8 @@ r"""Network, data, perturbation or attack -> accuracy in percent.
 
     accuracy = 100 / N sum_i [argmax_k logits_k(x~_i) = y_i],   x~ clean, perturbed, or attacked
 
-Networks are measured without their noise. A perturbation draws from a stream of random numbers whose address names the
+Or the data are clean and the network has a fault of hardware (``noisyrnn.rnn.faulty``). Networks are measured without
+their noise. A perturbation draws from a stream of random numbers whose address names the
 data, the perturbation and the seed, never the model: every model sees the same x~, except under attacks, which search
 near x for what the model gets wrong (``noisyrnn.attack``: FGSM in one step, PGD in many). Samples are served in order,
 so the size of a batch does not change what is drawn.
@@ -20,10 +21,14 @@ from noisyrnn.attack import Adversary, Attack, Norm
 from noisyrnn.data import Split
 from noisyrnn.perturb import Perturbation
 from noisyrnn.perturb.fault import Ranged
+from noisyrnn.rnn import AnyFault, Classifier, HardwareFault, NoGain, StateNoise, StateRounding, StuckUnits, faulty
 from noisyrnn.rnn.mode import evaluating
+from noisyrnn.sde import Key, fresh_key
 from noisyrnn.setting import Setting
+from noisyrnn.theory.margin.certified_gain import gain_certificate
 
 _BATCH = 1000  # large enough to keep a core busy, small enough for 784 instants with gradients
+_FAULTY_BATCH = 500  # a random number for each state at each of 784 instants
 
 
 class Clean(Setting):
@@ -40,12 +45,30 @@ class Clean(Setting):
         return 0.0
 
 
-Measure = Annotated[Clean | Perturbation | Attack, Field(discriminator="kind")]
-"""What is done to the data before the network sees them; in JSON the field ``kind`` tells which."""
+class Proof(Setting):
+    """Every x~ within the radius: a sample counts where its answer is right and proved to stay (gain certificate).
+
+    The radius is the root of the mean over the steps of |x~ - x|^2; with ``whole`` it is the l2 length over all steps.
+
+    >>> Proof(radius=0.05).level
+    0.05
+    """
+
+    kind: Literal["certified"] = "certified"
+    radius: float = Field(gt=0, allow_inf_nan=False)
+    whole: bool = False
+
+    @property
+    def level(self) -> float:
+        return self.radius
+
+
+Measure = Annotated[Clean | Perturbation | Attack | Proof | AnyFault, Field(discriminator="kind")]
+"""What is done to the data before the network sees them, or to the network; in JSON the field ``kind`` tells which."""
 
 
 def name_of(measure: Measure) -> str:
-    """The name of a measure in recorded results and tables; clipping to bounds and the l2 norm are said.
+    """The name of a measure in recorded results and tables; clipping, the l2 norm and kinds of faults are said.
 
     >>> from noisyrnn.attack import FGSM
     >>> from noisyrnn.perturb import SaltAndPepper
@@ -53,8 +76,14 @@ def name_of(measure: Measure) -> str:
     ('salt-pepper', 'fgsm clipped')
     """
     name = {"salt-and-pepper": "salt-pepper"}.get(measure.kind, measure.kind)
-    if getattr(measure, "norm", None) is Norm.L2:
+    if getattr(measure, "norm", None) is Norm.L2 or (isinstance(measure, Proof) and measure.whole):
         name += " l2"
+    if isinstance(measure, StateNoise) and not measure.relative:
+        name += " absolute"
+    if isinstance(measure, StateRounding) and measure.stochastic:
+        name += " stochastic"
+    if isinstance(measure, StuckUnits) and measure.at:
+        name += f" at {measure.at:g}"
     return name if getattr(measure, "bounds", None) is None else f"{name} clipped"
 
 
@@ -112,9 +141,9 @@ def accuracy(
     network, split
         What is measured, in evaluation mode meanwhile, and on which samples.
     measure
-        A perturbation, an attack, or Clean() (the default).
+        A perturbation, an attack, a fault of hardware, or Clean() (the default).
     generator
-        Random numbers of the perturbation, or of an attack that starts at random.
+        Random numbers of the perturbation or the fault, or of an attack that starts at random.
     batch
         Samples at a time; it changes nothing but memory.
 
@@ -131,6 +160,10 @@ def accuracy(
         right = predictions(network, split.x, lengths=split.lengths, batch=batch) == split.y
         return 100 * float(right.double().mean())
     refuse_unfinite(split.x)
+    if isinstance(measure, HardwareFault):
+        return _accuracy_with_fault(network, split, measure, generator, batch)
+    if isinstance(measure, Proof):
+        return 100 * proved_share(network, split, measure)
     attack = measure if isinstance(measure, Adversary) else None
     fault = None if isinstance(measure, Adversary) else with_range(measure, split.x)
     right_count = 0
@@ -145,6 +178,31 @@ def accuracy(
             raise ValueError(f"The perturbation {measure.kind} draws random numbers; give a generator.")
         right_count += int((predictions(network, x, lengths=lengths, batch=batch) == y).sum())
     return 100 * right_count / len(split)
+
+
+def _accuracy_with_fault(
+    network: nn.Module, split: Split, fault: HardwareFault, generator: torch.Generator | None, batch: int
+) -> float:
+    if generator is None:
+        raise ValueError(f"The fault {fault.kind} draws random numbers; give a generator.")
+    weight = next(network.parameters())
+    worn, key = faulty(network, fault, generator, x=split.x.to(weight)), fresh_key(generator)
+    right = 0
+    with torch.inference_mode():
+        for piece in _pieces(len(split), min(batch, _FAULTY_BATCH)):
+            call = _call(split.lengths, piece, weight.device)
+            answers = worn(split.x[piece].to(weight), key=Key(value=key.value, sample=piece.start), **call)
+            right += int((answers.argmax(dim=1).cpu() == split.y[piece]).sum())
+    return 100 * right / len(split)
+
+
+def proved_share(network: nn.Module, split: Split, measure: Proof) -> float:
+    """Share of the samples that are answered rightly and certified to the radius; refused where nothing is proved."""
+    if not isinstance(network, Classifier):
+        raise NoGain(f"A certificate is about a Classifier, got {type(network).__name__}.")
+    found = gain_certificate(network, split.x, lengths=split.lengths)
+    radius = found.radius if measure.whole else found.rms
+    return float(((found.label == split.y) & (radius >= measure.radius)).double().mean())
 
 
 def attacked(

@@ -46,8 +46,10 @@ def write_rows(job: Job, directory: RunDirectory, claim: Claim, before: Callable
     if not requests:
         return 0
     done, run = directory.done(), job.run
-    values = {row.measurement: row.value for row in rows}
-    # What another table has measured already is copied, also where the network itself was not kept.
+    # What another table has measured already is copied, also where the network itself was not kept; not what was
+    # measured on another training of the same run, of which a record may have kept the rows alone.
+    same = [row for row in rows if done is None or (row.version, row.contract) == (done.version, done.contract)]
+    values = {row.measurement: row.value for row in same}
     new = any(request.measurement.digest not in values for request in requests)
     checkpoint = directory.network(done) if done and new else None
     if done is None or (new and checkpoint is None):

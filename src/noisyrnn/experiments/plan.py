@@ -58,6 +58,8 @@ class Result:
     seconds: float = 0.0
     busy: bool = False
     failure: str | None = None
+    remark: str | None = None
+    """What is to be said of a training that ended, but went nowhere."""
     trace: str = ""
     """Where in the code it failed, for those who look for the reason there."""
 
@@ -78,6 +80,10 @@ class Outcome:
     @property
     def failures(self) -> dict[str, str]:
         return {str(result): result.failure for result in self.results if result.failure is not None}
+
+    @property
+    def remarks(self) -> dict[str, str]:
+        return {str(result): result.remark for result in self.results if result.remark is not None}
 
     @property
     def busy(self) -> list[str]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from noisyrnn.experiments.spec import MOST_SEEDS, Experiment, Recipe
 from noisyrnn.rows import plain
-from noisyrnn.setting import sentence
+from noisyrnn.setting import nearest, sentence
 from noisyrnn.train.setting import LONGEST
 
 
@@ -100,7 +100,8 @@ def _refuse_unknown(key: str, room: str, name: str, experiment: Experiment, reci
     if room not in valid:
         raise ValueError(f"There is no setting {key[:80]!r}; keys begin with train., model. or data., as in train.lr.")
     if name not in valid[room]:
-        raise ValueError(f"There is no setting {key[:80]!r}; valid keys of {room} are {', '.join(valid[room])}.")
+        hint = nearest(name, valid[room])
+        raise ValueError(f"There is no setting {key[:80]!r}{hint}; valid keys of {room} are {', '.join(valid[room])}.")
 
 
 def _changed(recipe: Recipe, room: str, name: str, value: Any, key: str) -> Recipe:

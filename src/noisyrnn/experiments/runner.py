@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -28,8 +29,9 @@ from noisyrnn.experiments.store.lease import Lease, LeaseLost, hold_lease
 from noisyrnn.experiments.store.progress_file import PROGRESS, ProgressFile
 from noisyrnn.experiments.store.run_directory import Done, RunDirectory, sisters
 from noisyrnn.sde.brownian import CONTRACT
-from noisyrnn.setting import canonical
-from noisyrnn.train import Moment, fit, fresh
+from noisyrnn.setting import canonical, in_a_sentence
+from noisyrnn.train import Moment, Unlearned, fit, fresh
+from noisyrnn.train.loop import remark_on
 
 Watch = Callable[[str, int, Moment], None]
 """Called with label, seed and moment after each batch, where the engine works in this process."""
@@ -158,22 +160,15 @@ def perform(
                     return result()
             claim, progress = take_claim(place, job.run), ProgressFile(place.path, str(job))
             try:
-                trained = _train(job, claim, lease, progress, every=every, watch=watch, record=record)
-                return result(trained=trained, rows=_measure(job, claim, lease, progress))
+                done = _train(job, claim, lease, progress, every=every, watch=watch, record=record)
+                rows = _measure(job, claim, lease, progress)
+                return result(trained=done is not None, rows=rows, remark=None if done is None else done.remark)
             finally:
                 progress.remove()
     except LeaseLost:
         return result(busy=True)
     except Exception as error:
-        return result(failure=_said(error), trace=traceback.format_exc())
-
-
-def _said(error: Exception) -> str:
-    """An exception in one sentence."""
-    if isinstance(error, MemoryError) or "allocate memory" in str(error):
-        return "There is not enough memory: try fewer workers, a smaller batch or a smaller network."
-    said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-    return " ".join(said.split())
+        return result(failure=in_a_sentence(error), trace=traceback.format_exc())
 
 
 def _tidy(place: RunDirectory) -> None:
@@ -201,10 +196,11 @@ def _train(
     every: int | None,
     watch: Watch | None,
     record: Path | None,
-) -> bool:
+) -> Done | None:
+    """What is known of the training, if it was not done already."""
     run, place = job.run, claim.directory
     if place.done() is not None:
-        return False
+        return None
     lent = [] if record is None else Record(record).states(run)
     claim.begin(run, [path for sister in sisters(run, place.path.parent) for path in sister.states()] + lent)
     splits = splits_of(run.data)
@@ -217,28 +213,30 @@ def _train(
             watch(job.label, run.seed, moment)
 
     network = fresh(run.model, inputs=splits.train.x.shape[2], classes=len(splits.classes), seed=run.seed)
-    history = fit(
-        network,
-        splits.train,
-        run.train,
-        seed=run.seed,
-        validation=splits.validation,
-        setting=run.model,
-        path=claim.state,
-        every=every,
-        branch=claim.branch,
-        about={"classes": list(splits.classes), "data": json.loads(canonical(run.data))},
-        progress=report,
-    )
-    claim.finish(
-        Done(
-            epochs=len(history),
-            seconds=sum(epoch.seconds for epoch in history),
-            host=machine(),
-            version=__version__,
-            contract=CONTRACT,
-            drawing=splits.drawing,
-            provenance=splits.provenance,
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Unlearned)  # said at the end of the sweep instead
+        history = fit(
+            network,
+            splits.train,
+            run.train,
+            seed=run.seed,
+            validation=splits.validation,
+            setting=run.model,
+            path=claim.state,
+            every=every,
+            branch=claim.branch,
+            about={"classes": list(splits.classes), "data": json.loads(canonical(run.data))},
+            progress=report,
         )
+    done = Done(
+        epochs=len(history),
+        seconds=sum(epoch.seconds for epoch in history),
+        host=machine(),
+        version=__version__,
+        contract=CONTRACT,
+        drawing=splits.drawing,
+        provenance=splits.provenance,
+        remark=remark_on(network, splits.train, run.train, history),
     )
-    return True
+    claim.finish(done)
+    return done

@@ -171,7 +171,7 @@ class Experiment(About):
 
 
 def _besides_level(measure: Measure) -> dict[str, Any]:
-    level = ("kind", "radius", "sigma", "probability")
+    level = ("kind", "radius", "sigma", "probability", "bits")
     return {name: value for name, value in own_settings(measure).items() if name not in level}
 
 

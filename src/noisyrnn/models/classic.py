@@ -10,8 +10,12 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from noisyrnn.models.choice import refuse_other
+from noisyrnn.models.gates import GRUDrift, LSTMCell, RNNCell, take_weights
 from noisyrnn.models.model import ModelSetting
+from noisyrnn.rnn.cell import Cell
+from noisyrnn.rnn.layer import Layer
 from noisyrnn.rnn.lengths import checked_lengths
+from noisyrnn.rnn.sde_cell import SDECell
 
 
 class Recurrence(StrEnum):
@@ -103,3 +107,28 @@ class ClassicRNN(nn.Module):
         """Last valid states of the top layer, (batch, directions x units)."""
         h = h_n[0] if isinstance(h_n, tuple) else h_n
         return torch.cat(tuple(h[-self.directions :]), dim=-1)
+
+    def stepwise(self) -> Layer:
+        """The same layer as cells that step from input to input: slower, and open to what happens in between.
+
+        >>> layer, x = ClassicRNN(1, 8, recurrence=Recurrence.GRU).eval(), torch.randn(5, 2, 1)
+        >>> torch.allclose(layer.stepwise()(x)[0], layer(x)[0], atol=1e-6)
+        True
+        """
+        inner, cells = self.inner, []
+        for level in range(inner.num_layers):
+            for suffix in ("", "_reverse")[: self.directions]:
+                inputs = inner.input_size if level == 0 else self.output_size
+                cell, weights = _cell_of(inner, inputs)
+                take_weights(weights, inner, f"l{level}{suffix}")
+                cells.append(cell.to(inner.weight_ih_l0))
+        return Layer(cells, batch_first=self.batch_first, bidirectional=self.directions == 2).train(self.training)
+
+
+def _cell_of(inner: nn.RNNBase, inputs: int) -> tuple[Cell, RNNCell | LSTMCell | GRUDrift]:
+    """A cell of the same recurrence, and the part of it that has the weights."""
+    if isinstance(inner, nn.GRU):
+        drift = GRUDrift(inputs, inner.hidden_size)
+        return SDECell(drift, dt=1.0), drift
+    cell = (LSTMCell if isinstance(inner, nn.LSTM) else RNNCell)(inputs, inner.hidden_size)
+    return cell, cell

@@ -10,14 +10,27 @@ from typing import Annotated
 
 from pydantic import Field
 
+from noisyrnn.models.certified import Certified
 from noisyrnn.models.classic import ClassicRNNSetting
 from noisyrnn.models.cornn import CoRNNSetting
 from noisyrnn.models.exprnn import ExpRNNSetting
+from noisyrnn.models.lru import LRUSetting
+from noisyrnn.models.noisy_gates import MinGRUSetting, NoisyGRUSetting
 from noisyrnn.models.tanh import Antisymmetric, Lipschitz, Noisy
 from noisyrnn.setting import Setting
 
 Model = Annotated[
-    Noisy | Lipschitz | Antisymmetric | CoRNNSetting | ExpRNNSetting | ClassicRNNSetting, Field(discriminator="kind")
+    Noisy
+    | Lipschitz
+    | Antisymmetric
+    | CoRNNSetting
+    | ExpRNNSetting
+    | ClassicRNNSetting
+    | NoisyGRUSetting
+    | MinGRUSetting
+    | LRUSetting
+    | Certified,
+    Field(discriminator="kind"),
 ]
 """Any model's setting; its ``kind`` says which, in JSON too."""
 

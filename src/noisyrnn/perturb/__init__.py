@@ -12,8 +12,14 @@ two other readings of its words, with u uniform in [0, 1),
     uniform             x~ = x + sigma u
     salt                P(x~ = max) = p,   P(x~ = x) = 1 - p
 
-and seven faults of real sensors: dropped samples, bursts, drift, baseline wander, clipping, time jitter,
-quantisation.
+one to train with, where the strength is not known,
+
+    white up to         x~ = x + s xi,   s uniform in [0, sigma] for each sample
+
+and faults of real sensors: of the value (bias, gain, drift, spikes, bursts, clipping, quantisation, baseline wander,
+hum, one Fourier mode, electrode motion, muscle artefact), of availability (dropped and lost samples, a gap, a stuck
+sensor, a dead channel) and of timing (jitter, shift, stretch, compress). ``severities`` grades them, in units of the
+``Spread`` of the data.
 
 Each is a setting that can be called. sigma is always a standard deviation. Nothing is clamped unless
 ``bounds`` is given. The generator is never optional. Numbers are drawn sample after sample, so that
@@ -27,7 +33,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from noisyrnn.perturb.noise import Multiplicative, Salt, SaltAndPepper, Uniform, White
+from noisyrnn.perturb.availability import DeadChannel, Gap, LostSamples, Stuck
+from noisyrnn.perturb.fault import Fault
+from noisyrnn.perturb.mixture import FaultMixture, Strengths
+from noisyrnn.perturb.noise import Multiplicative, Salt, SaltAndPepper, Uniform, White, WhiteUpTo
 from noisyrnn.perturb.sensor import (
     BaselineWander,
     Bursts,
@@ -37,6 +46,10 @@ from noisyrnn.perturb.sensor import (
     Quantisation,
     TimeJitter,
 )
+from noisyrnn.perturb.severity import Graded, Group, Preset, severities
+from noisyrnn.perturb.spread import Spread
+from noisyrnn.perturb.timing import Compress, Shift, Stretch
+from noisyrnn.perturb.value import Bias, ElectrodeMotion, FourierMode, Gain, Hum, MuscleArtefact, Spikes
 
 Perturbation = Annotated[
     White
@@ -44,29 +57,67 @@ Perturbation = Annotated[
     | SaltAndPepper
     | Uniform
     | Salt
+    | WhiteUpTo
     | DroppedSamples
     | Bursts
     | Drift
     | BaselineWander
     | Clipping
     | TimeJitter
-    | Quantisation,
+    | Quantisation
+    | Bias
+    | Gain
+    | Spikes
+    | Hum
+    | FourierMode
+    | ElectrodeMotion
+    | MuscleArtefact
+    | Stuck
+    | Gap
+    | LostSamples
+    | DeadChannel
+    | Shift
+    | Stretch
+    | Compress,
     Field(discriminator="kind"),
 ]
 """Any perturbation; in JSON the field ``kind`` tells which."""
 
 __all__ = [
     "BaselineWander",
+    "Bias",
     "Bursts",
     "Clipping",
+    "Compress",
+    "DeadChannel",
     "Drift",
     "DroppedSamples",
+    "ElectrodeMotion",
+    "Fault",
+    "FaultMixture",
+    "FourierMode",
+    "Gain",
+    "Gap",
+    "Graded",
+    "Group",
+    "Hum",
+    "LostSamples",
     "Multiplicative",
+    "MuscleArtefact",
     "Perturbation",
+    "Preset",
     "Quantisation",
     "Salt",
     "SaltAndPepper",
+    "Shift",
+    "Spikes",
+    "Spread",
+    "Strengths",
+    "Stretch",
+    "Stuck",
     "TimeJitter",
     "Uniform",
     "White",
+    "WhiteUpTo",
+    "severities",
 ]

@@ -23,3 +23,8 @@ def uniform(x: Tensor, shape: tuple[int, ...], generator: torch.Generator) -> Te
     """u uniform in [0, 1) of ``shape`` for each sample of x."""
     drawn = torch.rand(len(x), *shape, generator=generator, device=generator.device, dtype=torch.float32)
     return drawn.to(x.device)
+
+
+def signs(x: Tensor, shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+    """+1 or -1 with equal odds, of ``shape`` for each sample of x."""
+    return torch.where(uniform(x, shape, generator) < 0.5, -1.0, 1.0)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 from typing_extensions import override
 
-from noisyrnn.perturb.draws import normal, uniform
-from noisyrnn.perturb.fault import Fault, Finite, Probability, Ranged, Strength
+from noisyrnn.perturb.draws import normal, signs, uniform
+from noisyrnn.perturb.fault import Fault, Finite, Probability, Ranged, Strength, Timed
+from noisyrnn.perturb.readings import read_at, received, wave
+from noisyrnn.setting import Added
 
 
 class DroppedSamples(Fault):
@@ -33,12 +35,7 @@ class DroppedSamples(Fault):
     @override
     def _faulty(self, x: Tensor, generator: torch.Generator) -> Tensor:
         arrived = uniform(x, x.shape[1:2], generator) >= self.probability
-        instant = torch.arange(x.shape[1], device=x.device)
-        last = torch.where(arrived, instant, -1)
-        if self.hold and x.shape[1]:
-            last = last.cummax(dim=1).values
-        held = x.gather(1, last.clamp(min=0)[..., None].expand_as(x))
-        return torch.where(last[..., None] < 0, self.fill, held)
+        return received(x, arrived, hold=self.hold, fill=self.fill)
 
 
 class Bursts(Fault):
@@ -68,27 +65,35 @@ class Bursts(Fault):
         return torch.where((begun > ended)[..., None], x + self.sigma * noise, x)
 
 
-class Drift(Fault):
+class Drift(Timed):
     """x_t + sigma W_t / sqrt(T), W_t = xi_1 + .. + xi_t: each channel's zero walks, to sigma at the end.
+
+    With ``ramp`` it goes straight, to +sigma or -sigma: x_t +- sigma t / T, the sign drawn for each channel.
 
     >>> Drift(sigma=0.0)(torch.ones(1, 2, 1), torch.Generator()).flatten().tolist()
     [1.0, 1.0]
+    >>> Drift(sigma=1.0, ramp=True)(torch.zeros(1, 4, 1), torch.Generator().manual_seed(0)).abs().flatten().tolist()
+    [0.25, 0.5, 0.75, 1.0]
     """
 
     kind: Literal["drift"] = "drift"
     sigma: Strength
+    ramp: Annotated[bool, Added("0.2")] = False
 
     @override
-    def _faulty(self, x: Tensor, generator: torch.Generator) -> Tensor:
+    def _timed(self, x: Tensor, steps: Tensor, generator: torch.Generator) -> Tensor:
+        if self.ramp:
+            part = torch.arange(1, x.shape[1] + 1, device=x.device) / steps[:, None]
+            return x + self.sigma * signs(x, x.shape[2:], generator)[:, None] * part[..., None]
         walk = normal(x, x.shape[1:], generator).cumsum(dim=1)
-        return x + self.sigma / math.sqrt(max(x.shape[1], 1)) * walk
+        return x + (self.sigma / steps.double().sqrt()).to(walk.dtype)[:, None, None] * walk
 
 
-class BaselineWander(Fault):
+class BaselineWander(Timed):
     """x_t + sqrt(2) sigma sin(2 pi t / period + phase): a slow wave, as breathing adds to an ECG.
 
     The phase is uniform for each sample and channel, so that sigma is the standard deviation at every
-    instant; the period counts instants.
+    instant; the period counts instants. With ``cycles`` a series of any length has that many waves instead.
 
     >>> wave = BaselineWander(sigma=1.0, period=2)(torch.zeros(1, 3, 1), torch.Generator().manual_seed(0))
     >>> torch.allclose(wave[:, 0], -wave[:, 1]), torch.allclose(wave[:, 0], wave[:, 2], atol=1e-5)
@@ -98,12 +103,16 @@ class BaselineWander(Fault):
     kind: Literal["baseline-wander"] = "baseline-wander"
     sigma: Strength
     period: float = Field(default=100.0, gt=0, allow_inf_nan=False)
+    cycles: Annotated[float | None, Added("0.2"), Field(gt=0, allow_inf_nan=False)] = None
 
     @override
-    def _faulty(self, x: Tensor, generator: torch.Generator) -> Tensor:
-        cycles = torch.arange(x.shape[1], device=x.device, dtype=torch.float32) / self.period
-        turn = cycles[:, None] + uniform(x, x.shape[2:], generator)[:, None, :]
-        return x + math.sqrt(2) * self.sigma * torch.sin(2 * math.pi * turn)
+    def _timed(self, x: Tensor, steps: Tensor, generator: torch.Generator) -> Tensor:
+        instant = torch.arange(x.shape[1], device=x.device, dtype=torch.float32)
+        if self.cycles is None:
+            turns = (instant / self.period)[None, :, None]
+        else:
+            turns = (self.cycles * instant / steps[:, None])[..., None]
+        return x + math.sqrt(2) * self.sigma * wave(turns, uniform(x, x.shape[2:], generator)[:, None, :])
 
 
 class Clipping(Ranged):
@@ -127,7 +136,7 @@ class Clipping(Ranged):
         return x.clamp(low + lost, high - lost)
 
 
-class TimeJitter(Fault):
+class TimeJitter(Timed):
     """x(t + sigma xi_t), linear between instants: a clock trembles; sigma counts instants.
 
     >>> TimeJitter(sigma=5.0)(torch.ones(1, 3, 1), torch.Generator()).flatten().tolist()
@@ -138,15 +147,9 @@ class TimeJitter(Fault):
     sigma: Strength
 
     @override
-    def _faulty(self, x: Tensor, generator: torch.Generator) -> Tensor:
-        last = max(x.shape[1] - 1, 0)
+    def _timed(self, x: Tensor, steps: Tensor, generator: torch.Generator) -> Tensor:
         instant = torch.arange(x.shape[1], device=x.device) + self.sigma * normal(x, x.shape[1:2], generator)
-        instant = instant.clamp(0, last)
-        before = instant.floor()
-        part = (instant - before)[..., None].to(x.dtype)
-        earlier = x.gather(1, before.long()[..., None].expand_as(x))
-        later = x.gather(1, (before.long() + 1).clamp(max=last)[..., None].expand_as(x))
-        return torch.lerp(earlier, later, part)
+        return read_at(x, instant, steps)
 
 
 class Quantisation(Fault):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from noisyrnn.disk import replace
+from noisyrnn.disk import save
 from noisyrnn.reading import read_results
 from noisyrnn.report.page import page
 from noisyrnn.report.story import tell
@@ -37,9 +37,4 @@ def report(directory: Path | str, out: Path | str) -> Documents:
         "report.csv": cells(told),
         "report.json": document(told),
     }
-    out = Path(out)
-    try:
-        return Documents(*(replace(out / name, content.encode()) for name, content in contents.items()))
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise OSError(f"The report cannot be written to {out}: {reason}; name another directory.") from error
+    return Documents(*(save(Path(out) / name, content.encode()) for name, content in contents.items()))

@@ -10,6 +10,7 @@ from noisyrnn.rows import Column, Description, Row, plain
 
 _KINDS = {
     "antisymmetric": "Antisymmetric RNN",
+    "certified": "Certified RNN",
     "cornn": "coRNN",
     "exprnn": "Exponential RNN",
     "lipschitz": "Lipschitz RNN",
@@ -17,6 +18,9 @@ _KINDS = {
     "rnn": "RNN",
     "lstm": "LSTM",
     "gru": "GRU",
+    "noisy-gru": "GRU",
+    "mingru": "minGRU",
+    "lru": "LRU",
 }
 _MEASURES = {
     "clean": ("Clean", ""),
@@ -25,12 +29,22 @@ _MEASURES = {
     "salt-pepper": ("Salt and pepper", "α"),
     "uniform": ("Uniform noise", "σ"),
     "salt": ("Salt", "α"),
+    "certified": ("Certified", "RMS"),
+    "certified l2": ("Certified", "l2"),
     "fgsm": ("Adversarial, FGSM", "r"),
     "fgsm clipped": ("Adversarial, FGSM clipped", "r"),
     "pgd": ("Adversarial, PGD", "r"),
     "apgd": ("Adversarial, APGD", "r"),
     "square": ("Adversarial, Square", "r"),
     "union": ("Adversarial, worst of several", "r"),
+    "state-noise": ("State noise", "σ"),
+    "state-noise absolute": ("State noise, absolute", "σ"),
+    "state-rounding": ("State rounded", "bits"),
+    "state-rounding stochastic": ("State rounded by chance", "bits"),
+    "stuck-units": ("Units stuck at 0", "p"),
+    "flipped-units": ("Units flipped", "p"),
+    "weight-noise": ("Weight noise", "σ"),
+    "weight-rounding": ("Weights rounded", "bits"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -35,8 +36,13 @@ class StackedLayer(Layer):
         device: Any = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        if num_layers < 1:
-            raise ValueError(f"num_layers must be at least 1, got {num_layers}.")
+        for name, size in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
+            if not isinstance(size, Integral) or size < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, got {size!r}.")
+        if dropout and num_layers == 1:
+            raise ValueError(
+                f"dropout={dropout} acts between layers, and there is one: leave it out, or give num_layers=2."
+            )
         directions = 2 if bidirectional else 1
         widths = [input_size] + [directions * hidden_size] * (num_layers - 1)
         super().__init__(

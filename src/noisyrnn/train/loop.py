@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +24,11 @@ from noisyrnn.evaluate import accuracy, attacked, refuse_unfinite, with_range
 from noisyrnn.models import Model
 from noisyrnn.perturb import Perturbation
 from noisyrnn.rnn import Classifier
+from noisyrnn.theory import Network
 from noisyrnn.train.interruption import held_back
+from noisyrnn.train.margin import certified_gain, margin_loss
+from noisyrnn.train.objective import Asked, expected, mixed, plain, refuse_depths
+from noisyrnn.train.remarks import ENOUGH, Unlearned, remark
 from noisyrnn.train.setting import Diverged, Train
 from noisyrnn.train.state import Epoch, Position, State
 
@@ -78,7 +83,8 @@ def fit(
     Returns
     -------
     tuple of Epoch
-        What each epoch gave, those before a resumption included.
+        What each epoch gave, those before a resumption included. A training that stays at chance, or whose units no
+        longer respond, ends with a warning, ``Unlearned``, that says what to try.
 
     Examples
     --------
@@ -96,6 +102,8 @@ def fit(
     weight = next(network.parameters())
     class_weights = None if train.class_weights is None else torch.tensor(train.class_weights).to(weight)
     noise = None if train.input_noise is None else with_range(train.input_noise, split.x)
+    # Refused here and not after an epoch, where a network has no gain.
+    gain = None if train.margin is None else certified_gain(network)
     batches = train.batches(len(split))
     doors = state.doors
     # Ctrl-C and SIGTERM are held back until the batch is done and saved.
@@ -109,9 +117,10 @@ def fit(
                 group["lr"] = group["prescribed"] * train.factor(epoch)
             for batch in range(state.at.batch, batches):
                 part = _part(split, order[batch * train.batch : (batch + 1) * train.batch])
-                x, y, lengths = _disturb(state, part, noise), part.y.to(weight.device), part.lengths
-                logits = _logits(network, x.to(weight), lengths, doors.hidden, train.dropout)
-                loss = nn.functional.cross_entropy(logits, y, weight=class_weights)
+                y = part.y.to(weight.device)
+                loss, logits = _asked(state, _disturb(state, part, noise).to(weight), part, class_weights)
+                if train.margin is not None:
+                    loss = loss + train.margin.weight * margin_loss(network, logits, y, gain, train.margin.rms)
                 height = float(loss.detach())
                 if not math.isfinite(height):
                     raise _divergence(epoch, batch, train)
@@ -148,7 +157,17 @@ def fit(
     if state.best:
         network.load_state_dict(state.best)
     network.eval()
+    if said := remark_on(network, split, train, state.at.history):
+        warnings.warn(said, Unlearned, stacklevel=2)
     return state.at.history
+
+
+def remark_on(network: Classifier, split: Split, train: Train, history: tuple[Epoch, ...]) -> str | None:
+    """What there is to say of a training that went nowhere, once it had time to go somewhere."""
+    if len(history) < ENOUGH:
+        return None
+    end = history[-1]
+    return remark(network, split, loss=end.loss, accuracy=end.accuracy, weights=train.class_weights)
 
 
 def _part(split: Split, index: Tensor) -> Split:
@@ -163,6 +182,15 @@ def _disturb(state: State, part: Split, noise: Perturbation | None) -> Tensor:
     if adversary is not None:
         x = attacked(state.network, x, part.y, adversary, state.doors.input, lengths=part.lengths)
     return x
+
+
+def _asked(state: State, x: Tensor, part: Split, weights: Tensor | None) -> Asked:
+    train, doors, y = state.train, state.doors, part.y.to(x.device)
+    if train.mixup is not None:
+        return mixed(state.network, x, part, train.mixup, weights, hidden=doors.hidden, chance=doors.input)
+    if train.expected_loss is not None:
+        return expected(state.network, x, y, train.expected_loss, weights, doors.hidden)
+    return plain(_logits(state.network, x, part.lengths, doors.hidden, train.dropout), y, weights)
 
 
 def _logits(network: Classifier, x: Tensor, lengths: Tensor | None, hidden: torch.Generator, dropout: float) -> Tensor:
@@ -223,6 +251,11 @@ def _refuse(network: Classifier, split: Split, train: Train, validation: Split |
         raise ValueError(
             f"class_weights needs one number for each of the {network.classes} classes, got {len(train.class_weights)}."
         )
+    refuse_depths(network, train.mixup, split)
+    if train.expected_loss is not None:
+        Network.of_classifier(network)  # refuses what the theorem is not about
+        if split.lengths is not None:
+            raise ValueError("expected_loss is about sequences of equal length; leave it out, or cut them to one.")
     if every is not None and every < 1:
         raise ValueError(f"every counts batches between checkpoints and must be at least 1, got {every}.")
 

@@ -10,10 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tiny import tiny
+from tiny import preloaded, tiny
 
 from noisyrnn.experiments import Joblib, rows, run
 from noisyrnn.experiments.engines import Lost
+from noisyrnn.experiments.engines.processes import _begin
 
 WORKERS = """
 import os, sys, time
@@ -50,6 +51,22 @@ def test_workers_go_when_their_parent_is_killed(tmp_path: Path) -> None:
         parent.wait()
     pids = [int(place.read_text()) for place in places]
     assert eventually(lambda: not any(map(alive, pids)), seconds=60)
+
+
+def idle(parent: int) -> None:
+    """A worker that has begun and waits for its first job."""
+    _begin(parent)
+    time.sleep(300)
+
+
+def test_a_worker_goes_whose_parent_died_before_its_first_job() -> None:
+    """The parent of this process is the server that it was forked from: whom it is told of is gone already."""
+    nobody = subprocess.Popen(["true"])
+    nobody.wait()
+    worker = preloaded().Process(target=idle, args=(nobody.pid,))
+    worker.start()
+    worker.join(120)
+    assert worker.exitcode == -signal.SIGTERM
 
 
 def test_a_job_that_kills_its_worker_is_given_up_and_all_others_are_done(tmp_path: Path) -> None:

@@ -10,7 +10,10 @@ import difflib
 from pathlib import Path
 
 from noisyrnn.disk import read_as
+from noisyrnn.experiments.catalogue.cells import cells_search, noisy_cells
+from noisyrnn.experiments.catalogue.certified import certified_tables
 from noisyrnn.experiments.catalogue.demo import demonstration
+from noisyrnn.experiments.catalogue.hardware import state_faults, state_faults_on_pixels
 from noisyrnn.experiments.catalogue.paper import ecg, ordered_mnist, permuted_mnist
 from noisyrnn.experiments.catalogue.rivals import ablation, best_rivals, rivals_search
 from noisyrnn.experiments.catalogue.search import baseline_search, noise_search, ranking
@@ -27,6 +30,11 @@ _EVERY = (
     baseline_search(),
     noise_search("ecg"),
     noise_search("ordered-mnist"),
+    state_faults(),
+    state_faults_on_pixels(),
+    noisy_cells(),
+    cells_search(),
+    *certified_tables(),
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _EVERY}
 """All experiments by name: the paper's, then ours."""

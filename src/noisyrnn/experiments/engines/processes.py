@@ -21,7 +21,6 @@ from pydantic import Field
 from noisyrnn.experiments.engines.protocol import RETRIES, Answer, Lost, Work
 from noisyrnn.setting import Setting
 
-_WATCH = "noisyrnn-parent"
 _GLANCE = 1.0
 _GRACE = 10.0  # seconds: many batches, so that the second signal does not cut off the writing of a checkpoint
 _ONE_THREAD = dict.fromkeys(
@@ -40,18 +39,18 @@ class Joblib(Setting):
         return False
 
     def __call__(self, work: Callable[[Work], Answer], jobs: Sequence[Work]) -> Iterator[Answer | Lost]:
-        from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor
+        from joblib.externals.loky import BrokenProcessPool
 
         waiting, suspects = deque((job, 0) for job in jobs), deque[tuple[Work, int]]()
         flying: dict[Future[Answer], tuple[Work, int]] = {}
-        pool = ProcessPoolExecutor(self.workers, env=_ONE_THREAD)
+        pool = self._pool()
         try:
             while waiting or suspects or flying:
                 # After a death nobody else is at work, until it is clear who died.
                 source, room = (suspects, 1) if suspects else (waiting, self.workers)
                 while source and len(flying) < room:
                     job, deaths = source.popleft()
-                    flying[pool.submit(_alone, work, job)] = job, deaths
+                    flying[pool.submit(work, job)] = job, deaths
                 died: list[tuple[Work, int, BaseException]] = []
                 for future in wait(flying, return_when=FIRST_COMPLETED).done:
                     job, deaths = flying.pop(future)
@@ -65,7 +64,7 @@ class Joblib(Setting):
                 died += [(job, deaths, died[0][2]) for job, deaths in flying.values()]
                 flying.clear()
                 pool.shutdown(wait=False, kill_workers=True)
-                pool = ProcessPoolExecutor(self.workers, env=_ONE_THREAD)
+                pool = self._pool()
                 for job, deaths, error in died:
                     guilty = len(died) == 1
                     if guilty and deaths >= self.retries:
@@ -76,6 +75,11 @@ class Joblib(Setting):
             _ask_to_leave(pool)
             raise
         pool.shutdown()
+
+    def _pool(self) -> Any:
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        return ProcessPoolExecutor(self.workers, env=_ONE_THREAD, initializer=_begin, initargs=(os.getpid(),))
 
 
 def _reason(error: BaseException) -> str:
@@ -95,11 +99,10 @@ def _ask_to_leave(pool: Any) -> None:
     pool.shutdown(wait=False, kill_workers=True)
 
 
-def _alone(work: Callable[[Work], Answer], job: Work) -> Answer:
+def _begin(parent: int) -> None:
+    """A worker's first act. It is told who its parent is, because a parent may be dead before a worker can ask."""
     torch.set_num_threads(1)
-    if all(thread.name != _WATCH for thread in threading.enumerate()):
-        threading.Thread(target=_leave_with, args=(os.getppid(),), name=_WATCH, daemon=True).start()
-    return work(job)
+    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
 
 
 def _leave_with(parent: int) -> None:

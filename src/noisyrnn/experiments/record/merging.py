@@ -128,6 +128,8 @@ def _add(draft: _Draft, directory: RunDirectory, networks: Networks) -> None:
     if line is None:
         draft.merged.runs += 1
         line = _line(run, done, draft)
+    if known is not None and known.status == "finished" and known.name and draft.record.network_path(known).is_file():
+        checkpoint = None  # a published network stays, though the same run was trained again
     if checkpoint is not None and not line.name:
         taken = {other.name for other in draft.lines.values() if other.task == line.task and other.key != run.key}
         line = line.model_copy(update={"name": network_name(run, rows, done.epochs, taken)})
@@ -208,7 +210,7 @@ def _write(draft: _Draft, runs: Path) -> None:
         path / SOURCES: (Sources(sources=draft.sources).model_dump_json(indent=1) + "\n").encode(),
         **({path / TABLE: summaries_text(draft.summaries.values()).encode()} if draft.summaries else {}),
         path / RUNS: runs_text(draft.lines.values()).encode(),
-        **{path / ROWS / f"{task}.csv": rows_text(rows).encode() for task, rows in sorted(tasks.items())},
+        **{path / ROWS / f"{task}.csv": rows_text(rows, draft.lines).encode() for task, rows in sorted(tasks.items())},
     }
     told = {name: about for file in sorted(runs.rglob(ABOUT)) for name, about in abouts_in(file.parent).items()}
     # Version 0.1 kept nothing beside its rows: what the catalogue knows of its experiments is added.

@@ -52,6 +52,7 @@ class Done(Setting):
     contract: int = 1
     drawing: Drawing
     provenance: tuple[Provenance, ...]
+    remark: str | None = None
     files: dict[str, NamedFile] = Field(default={})
 
     @property

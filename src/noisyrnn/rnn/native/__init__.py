@@ -3,6 +3,7 @@ r"""Whole sequences by the compiled kernel: the recurrences of the paper and the
     tanh family   h' = h + dt f + noise,   f = A h + tanh(W h + u)           :func:`tanh_scan`
     coRNN         z' = z + dt (tanh(Wy y + Wz z + u) - gamma y - eps z),  y' = y + dt z'    :func:`cornn_scan`
     expRNN        h' = modrelu(Q h + u)                                      :func:`exprnn_scan`
+    certified     [z'; y] = maxmin(K z + u)                                  :func:`maxmin_scan`
 
 States are rows, sequences are time first: (time, batch, units). The noise follows
 :mod:`noisyrnn.sde.brownian`, made inside the kernel and once more in its backward pass, so it is never
@@ -14,6 +15,7 @@ pass runs a differentiable loop over the same tensors, with the same noise. Unde
 and the transforms of ``torch.func`` the scans are operators of torch (:mod:`noisyrnn.rnn.native.operators`).
 """
 
+from noisyrnn.rnn.native.certified import MaxminScan, maxmin_scan
 from noisyrnn.rnn.native.cornn import OscillatorScan, cornn_scan
 from noisyrnn.rnn.native.exprnn import exprnn_scan
 from noisyrnn.rnn.native.kernel import available, instruction_sets, instructions, multiply_adds, status, threads
@@ -23,6 +25,7 @@ from noisyrnn.rnn.native.step import TanhStep
 from noisyrnn.rnn.native.tanh import law_of, tanh_scan
 
 __all__ = [
+    "MaxminScan",
     "OscillatorScan",
     "Scan",
     "TanhStep",
@@ -33,6 +36,7 @@ __all__ = [
     "instruction_sets",
     "instructions",
     "law_of",
+    "maxmin_scan",
     "multiply_adds",
     "status",
     "tanh_scan",

@@ -198,6 +198,8 @@ def _kick(network: Network, x: Sequence, generator: torch.Generator, probes: int
         roots = steps.unbind(0) if diffusion.coupling is Coupling.SILENT else network.root_steps(x).unbind(0)
         return lambda m, h, f: roots[m] * diffusion(h.expand(probes, -1, -1), f.expand(probes, -1, -1), xi[m])
     more, factor = signs(network.units), released.multiplicative / 12**0.5
+    # Unbound once: the gradient of steps[m] would be as large as all steps together, at every step.
+    sizes = steps.unbind(0)
     return lambda m, h, f: (
-        diffusion(h.expand(probes, -1, -1), f.expand(probes, -1, -1), xi[m]) + factor * steps[m] * f * more[m]
+        diffusion(h.expand(probes, -1, -1), f.expand(probes, -1, -1), xi[m]) + factor * sizes[m] * f * more[m]
     )
