@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-try:
-    from aeon.classification.base import BaseClassifier
-except ImportError as error:
-    raise ImportError("aeon is not installed: pip install 'noisyrnn[aeon]'.") from error
-
 from noisyrnn.estimator.classifier import NoisyRNNClassifier
 
+_Base: Any = object
+try:
+    from aeon.classification.base import BaseClassifier as _Base
+except ImportError:
+    pass  # said when one is made
 
-class AeonNoisyRNNClassifier(BaseClassifier):
+
+class AeonNoisyRNNClassifier(_Base):  # type: ignore[misc]
     """:class:`noisyrnn.NoisyRNNClassifier` as a classifier of aeon; its arguments mean the same."""
 
     _tags = {  # noqa: RUF012  (aeon reads a plain dict)
@@ -67,6 +68,8 @@ class AeonNoisyRNNClassifier(BaseClassifier):
         self.random_state = random_state
         self.device = device
         self.verbose = verbose
+        if _Base is object:
+            raise ImportError("aeon is not installed: pip install 'noisyrnn[aeon]'.")
         super().__init__()
 
     def _fit(self, X: Any, y: Any) -> AeonNoisyRNNClassifier:
