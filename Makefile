@@ -51,13 +51,15 @@ docs: $(STAMP) ## regenerate what the documents show
 	$(BIN)/python docs/make.py
 	$(BIN)/python docs/theory/make.py
 
-# Apart from the test environment: this peer's dependencies draw in a package that breaks others.
-peers: $(STAMP) ## our Hessian beside curvlinops, in an environment of its own
+# Apart from the test environment: what these peers depend on draws in packages that break others.
+peers: $(STAMP) ## our Hessian beside curvlinops, our attacks beside torchattacks, in an environment of its own
 	test -x $(VENV)-peers/bin/python || $(PYTHON) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt .
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
-	  curvlinops-for-pytorch backpack-for-pytorch einconv einops unfoldNd linear_operator tqdm
+	  curvlinops-for-pytorch backpack-for-pytorch einconv einops unfoldNd linear_operator tqdm \
+	  torchattacks requests urllib3 idna certifi charset-normalizer
 	$(VENV)-peers/bin/python tests/peers/curvlinops_check.py
+	$(VENV)-peers/bin/python tests/peers/torchattacks_check.py
 
 ray: $(STAMP) ## the engine for clusters, by Ray on this machine; installs Ray
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt ray

@@ -2,6 +2,7 @@
 #include "modrelu_scan.hpp"
 #include "noise_fill.hpp"
 #include "oscillator_scan.hpp"
+#include "peak.hpp"
 #include "tanh_backward.hpp"
 
 #define NOISYRNN_TEXT_(x) #x
@@ -30,7 +31,7 @@ constexpr Kernels<T> kernels = {
 }  // namespace
 
 extern const InstructionSet table;
-const InstructionSet table = {NOISYRNN_TEXT(NOISYRNN_ISA), kernels<float>, kernels<double>};
+const InstructionSet table = {NOISYRNN_TEXT(NOISYRNN_ISA), kernels<float>, kernels<double>, multiply_adds};
 
 }  // namespace NOISYRNN_ISA
 }  // namespace noisyrnn

@@ -161,6 +161,7 @@ struct InstructionSet {
     const char* name;
     Kernels<float> single;
     Kernels<double> twice;
+    double (*multiply_adds)(std::int64_t rounds);  // operations done, for the benchmark to time
 };
 
 // Those compiled in that this processor can run, best first; the last runs anywhere.

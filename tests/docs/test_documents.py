@@ -26,7 +26,8 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "CONTRIBUTING.md", "docs/extend.md", "docs/attacks.md", "docs/classifier.md"]
+    "name",
+    ["README.md", "CONTRIBUTING.md", "docs/extend.md", "docs/attacks.md", "docs/hardware.md", "docs/classifier.md"],
 )
 def test_code_in_the_document_runs(name):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), flags=re.DOTALL)

@@ -5,18 +5,24 @@ Not imported by the room, because aeon is an extra: ``from noisyrnn.estimator.ae
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from noisyrnn.estimator.classifier import NoisyRNNClassifier
 
-_Base: Any = object
-try:
-    from aeon.classification.base import BaseClassifier as _Base
-except ImportError:
-    pass  # said when one is made
+
+def _base() -> Any:
+    """aeon's base class; without aeon any other, so that the module can be read, and its absence is said later."""
+    try:
+        return import_module("aeon.classification.base").BaseClassifier
+    except ImportError:
+        return object
 
 
-class AeonNoisyRNNClassifier(_Base):  # type: ignore[misc]
+_Base: Any = _base()
+
+
+class AeonNoisyRNNClassifier(_Base):
     """:class:`noisyrnn.NoisyRNNClassifier` as a classifier of aeon; its arguments mean the same."""
 
     _tags = {  # noqa: RUF012  (aeon reads a plain dict)

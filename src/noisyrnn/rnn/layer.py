@@ -19,10 +19,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from noisyrnn.rnn.autocast import in_full_precision
 from noisyrnn.rnn.cell import Call, Cell, States
 from noisyrnn.rnn.irregular import step_sizes
 from noisyrnn.rnn.lengths import checked_lengths, reversed_in_time, zero_beyond
 from noisyrnn.rnn.routes import Route, run
+from noisyrnn.rnn.tracing import traced
 from noisyrnn.sde.brownian import Channel, Key, fresh_key, uniform
 from noisyrnn.sde.steps import ConstantStep
 
@@ -90,8 +92,7 @@ class Layer(nn.Module):
         return 2 if self.bidirectional else 1
 
     @property
-    def substeps(self) -> int:
-        """The most steps that a cell makes for one input."""
+    def substeps(self) -> int:  # the most that a cell makes for one input
         return max(cell.substeps for cell in self._all())
 
     @property
@@ -160,6 +161,9 @@ class Layer(nn.Module):
                 raise ValueError("A PackedSequence carries its lengths; do not pass lengths or mask beside it.")
             given = {"dt": dt, "noise": noise, "generator": generator, "key": key, "route": route}
             return self._run_packed(x, h_0, **given, outputs=outputs, chunk=chunk)
+        if x.device.type != "meta" and torch.is_autocast_enabled(x.device.type):
+            given = {"dt": dt, "noise": noise, "generator": generator, "key": key, "route": route, "outputs": outputs}
+            return in_full_precision(self, x, h_0, lengths=lengths, mask=mask, chunk=chunk, **given)
         self._check_input(x)
         single = x.ndim == 2
         inside = x.unsqueeze(1) if single else x.transpose(0, 1) if self.batch_first else x
@@ -168,7 +172,7 @@ class Layer(nn.Module):
         sizes = self._step_sizes(dt, batch, steps, x)
         states = self._states(h_0, batch, inside, single)
         noise_key = self._noise_key(noise, generator, key)
-        dropout_key = (noise_key or key or fresh_key(generator)) if self._drops() else None
+        dropout_key = (noise_key or key or fresh_key(generator, as_words=traced())) if self._drops() else None
         call = Call(key=noise_key, dt=sizes, lengths=counts, outputs=outputs, chunk=chunk)
         output, last = self._run_stack(zero_beyond(inside, counts), states, call, dropout_key, route)
         if single:
@@ -238,7 +242,7 @@ class Layer(nn.Module):
             raise ValueError("Give a key or a generator, not both: a key fixes the noise, a generator draws a new key.")
         if not wanted or not noisy:
             return None
-        return fresh_key(generator) if key is None else key
+        return fresh_key(generator, as_words=traced()) if key is None else key
 
     def _drops(self) -> bool:
         return self.training and self.dropout > 0 and self.num_layers > 1

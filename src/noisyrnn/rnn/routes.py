@@ -36,8 +36,9 @@ class Route(StrEnum):
 _chosen: ContextVar[Route] = ContextVar("route", default=Route.AUTO)
 
 
+@torch.compiler.assume_constant_result
 def chosen() -> Route:
-    """The route in force."""
+    """The route in force; a compiled program keeps the one that was in force when it was compiled."""
     return _chosen.get()
 
 
@@ -61,10 +62,10 @@ def run(
 ) -> Sequenced:
     """Outputs (time, batch, units), or None where they are not asked for, and last states."""
     route = chosen() if route is None else route
-    built = cell.built(noisy=call.key is not None)
-    fast = built.fast_path(call.dt) if len(x) > 0 and route is not Route.SCAN else None
+    built, steps = cell.built(noisy=call.key is not None), x.shape[0]
+    fast = built.fast_path(call.dt) if steps > 0 and route is not Route.SCAN else None
     found: Sequenced | None = None
-    if len(x) > 0 and route in (Route.AUTO, Route.NATIVE) and _suits_kernel(x, route) and fast is not None:
+    if steps > 0 and route in (Route.AUTO, Route.NATIVE) and _suits_kernel(x, route) and fast is not None:
         found = fast.by_kernel(x, states, call)
     if found is None and route is Route.NATIVE:
         raise ValueError(f"The native route does not run this {type(cell).__name__}; use Route.AUTO.")
@@ -78,7 +79,7 @@ def run(
         return found
     if route is Route.EAGER:
         raise ValueError(f"The eager route runs the tanh family only, not this {type(cell).__name__}; use Route.SCAN.")
-    path = None if call.key is None else cell.path(call.key, x.shape[1], len(x), x)
+    path = None if call.key is None else cell.path(call.key, x.shape[1], steps, x)
     return scan_built(built, x, states, path=path, dt=call.dt, lengths=call.lengths)
 
 

@@ -10,19 +10,19 @@ stored. A sample's states and its own gradients do not depend on the samples bes
 on the number of threads, bit for bit.
 
 Second derivatives are not the kernel's business: when a gradient is itself to be differentiated, the backward
-pass calls ``reference``, a differentiable function of the same tensors.
+pass runs a differentiable loop over the same tensors, with the same noise. Under ``torch.compile``, ``torch.export``
+and the transforms of ``torch.func`` the scans are operators of torch (:mod:`noisyrnn.rnn.native.operators`).
 """
 
 from noisyrnn.rnn.native.cornn import OscillatorScan, cornn_scan
 from noisyrnn.rnn.native.exprnn import exprnn_scan
-from noisyrnn.rnn.native.kernel import available, instruction_sets, instructions, status, threads
+from noisyrnn.rnn.native.kernel import available, instruction_sets, instructions, multiply_adds, status, threads
 from noisyrnn.rnn.native.noise import gaussian, uniform
-from noisyrnn.rnn.native.sequence import Reference, Scan
+from noisyrnn.rnn.native.sequence import Scan
 from noisyrnn.rnn.native.tanh import tanh_scan
 
 __all__ = [
     "OscillatorScan",
-    "Reference",
     "Scan",
     "available",
     "cornn_scan",
@@ -30,6 +30,7 @@ __all__ = [
     "gaussian",
     "instruction_sets",
     "instructions",
+    "multiply_adds",
     "status",
     "tanh_scan",
     "threads",

@@ -70,6 +70,11 @@ def threads() -> int:
     return int(wanted)
 
 
+def multiply_adds(rounds: int) -> float:
+    """Floating-point operations done in registers, for a benchmark to time: what the processor can do at most."""
+    return float(module().multiply_adds(rounds))
+
+
 def module() -> Any:
     """The compiled module, or an error that says why there is none."""
     if _native is None or not available():
