@@ -12,6 +12,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
+from archive_tables import write as write_archive_tables
 from faults import picture as faults_picture
 from leaderboard import write as write_leaderboard
 from picture import DEMONSTRATION, RESULTS, picture
@@ -48,6 +49,7 @@ def results(into: Path, *, check: bool = False) -> None:
         picture(read.rows, DEMONSTRATION, into.parent / "demo.svg")
         faults_picture(into.parent / "faults.svg")
         write_leaderboard(into.parent / "leaderboard.md")
+        write_archive_tables(into.parent / "classifier-table.md")
 
 
 def main() -> None:
