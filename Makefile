@@ -7,7 +7,7 @@ SOURCES := constraints.txt pyproject.toml $(wildcard CMakeLists.txt native/*)
 KEY := $(shell { cat $(SOURCES); find src -name '*.py' | sort; } | cksum | tr -d ' ')
 STAMP := $(VENV)/.installed-$(KEY)
 
-.PHONY: help demo test lint hooks bench leaderboard docs ray chaos kills slow fuzz vulnerabilities browser sanitize peers install clean
+.PHONY: help demo test lint hooks bench leaderboard docs ray extras chaos kills slow fuzz vulnerabilities browser sanitize peers install clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -51,17 +51,23 @@ docs: $(STAMP) ## regenerate what the documents show
 	$(BIN)/python docs/make.py
 	$(BIN)/python docs/theory/make.py
 
-# Apart from the test environment: this peer's dependencies draw in a package that breaks others.
-peers: $(STAMP) ## our Hessian beside curvlinops, in an environment of its own
+# Apart from the test environment: what these peers depend on draws in packages that break others.
+peers: $(STAMP) ## our Hessian beside curvlinops, our attacks beside torchattacks, in an environment of its own
 	test -x $(VENV)-peers/bin/python || $(PYTHON) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt .
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
-	  curvlinops-for-pytorch backpack-for-pytorch einconv einops unfoldNd linear_operator tqdm
+	  curvlinops-for-pytorch backpack-for-pytorch einconv einops unfoldNd linear_operator tqdm \
+	  torchattacks requests urllib3 idna certifi charset-normalizer
 	$(VENV)-peers/bin/python tests/peers/curvlinops_check.py
+	$(VENV)-peers/bin/python tests/peers/torchattacks_check.py
 
 ray: $(STAMP) ## the engine for clusters, by Ray on this machine; installs Ray
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt ray
 	NOISYRNN_RAY=1 $(BIN)/python -m pytest -q tests/experiments/engines/test_cluster.py
+
+extras: $(STAMP) ## what optional packages are for: ONNX, aeon; installs them
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[onnx,aeon]'
+	NOISYRNN_EXTRAS=1 $(BIN)/python -m pytest -q -o addopts="--import-mode=importlib" tests/export tests/estimator/test_aeon.py
 
 chaos: $(STAMP) ## a sweep of 42 runs under 200 random faults
 	NOISYRNN_CHAOS_SEEDS=14 NOISYRNN_CHAOS_FAULTS=200 $(BIN)/python -m pytest -q -s tests/chaos

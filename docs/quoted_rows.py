@@ -16,9 +16,18 @@ from collections.abc import Iterable, Mapping
 from statistics import mean
 
 from noisyrnn.report import Story
-from noisyrnn.report.claims import tally
+from noisyrnn.report.claims import Finding, Verdict, tally
+from noisyrnn.report.labels import signed
 from noisyrnn.report.tables import Cell, Line, Table
 from noisyrnn.report.text import markdown_claims, markdown_table
+
+
+def _protocols(found: Iterable[Finding]) -> str:
+    """Protocols in words, each once, those with more seeds first."""
+    told = sorted({(-one.seeds, one.protocol) for one in found if one.protocol})
+    said = [protocol if "seeds" in protocol else f"{protocol}, seeds {-seeds}" for seeds, protocol in told]
+    return "; ".join(said) or "not run"
+
 
 EPOCHS = 100
 """The paper's training; an accuracy after fewer has to be asked for."""
@@ -37,7 +46,7 @@ class Recorded:
         """The functions by the names that they have in templates."""
         names = (
             "accuracy", "paper", "difference", "paper_difference", "away", "furthest", "lost", "paper_lost", "lowest",
-            "highest", "best", "table", "claims", "verdicts", "recorded",
+            "highest", "best", "table", "claims", "verdicts", "sentences", "opposed", "decided_by", "recorded", "seeds",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
@@ -104,6 +113,41 @@ class Recorded:
     def verdicts(self, task: str | None = None) -> str:
         """How many claims, of one task or of all, hold, do not hold, are undecided and were not run."""
         return tally(self._told.claimed if task is None else self._chapters[task].findings)
+
+    def sentences(self) -> str:
+        """A table of the paper's sentences: how many comparisons decide each, and how, under which protocols."""
+        lines = ["| the paper says | of | comparisons | verdicts | decided by |", "|---|---|--:|---|---|"]
+        for chapter in self._told.chapters:
+            for source, quote, found in chapter.statements:
+                if source:
+                    cells = (
+                        f"“{quote}”",
+                        f"{source}, {chapter.title}",
+                        str(len(found)),
+                        tally(found),
+                        _protocols(found),
+                    )
+                    lines.append("| " + " | ".join(cells) + " |")
+        return "\n".join(lines)
+
+    def opposed(self) -> str:
+        """Each comparison that comes out against the paper, with its interval; a sentence where there is none."""
+        against = [found for found in self._told.claimed if found.verdict is Verdict.FAILS]
+        lines = [
+            f"- *{found.sentence}* ({found.claim.source}): {signed(found.difference or 0.0)} points, 95 % interval "
+            f"{signed(found.low or 0.0)} to {signed(found.high or 0.0)}, {found.protocol}."
+            for found in against
+        ]
+        return "\n".join(lines) or "No comparison comes out against the paper."
+
+    def decided_by(self, task: str) -> str:
+        """The protocols that decide the claims on a task, with the seeds that are paired."""
+        return _protocols(self._chapters[task].findings)
+
+    def seeds(self, table: str) -> str:
+        """How many seeds the lines of a table have: one number, or the fewest and the most."""
+        counts = [line.seeds for line in self._named(table).lines if line.seeds]
+        return " to ".join(str(count) for count in dict.fromkeys((min(counts), max(counts))))
 
     def recorded(self) -> str:
         """How many rows of how many runs all this is made from."""

@@ -42,15 +42,16 @@ T* checked(const Array& array, const char* name, const Shape& shape) {
         refuse(who + " must have the type " +
                (std::is_same_v<Plain, float>    ? "float32"
                 : std::is_same_v<Plain, double> ? "float64"
+                : std::is_same_v<Plain, std::uint8_t> ? "uint8"
                                                 : "int64") +
                " like the others of this call.");
     if (shape_of(array) != shape) refuse(who + " must have the shape " + text(shape) + ", not " + text(shape_of(array)) + ".");
     std::int64_t expected = 1;
-    bool empty = false;
-    for (std::size_t i = shape.size(); i-- > 0;) {
-        if (shape[i] == 0) empty = true;
-        if (shape[i] > 1 && array.stride(i) != expected && !empty) refuse(who + " must be contiguous.");
-        expected *= shape[i] > 0 ? shape[i] : 1;
+    bool empty = false;  // an array of nothing may have any strides
+    for (const std::int64_t extent : shape) empty = empty || extent == 0;
+    for (std::size_t i = shape.size(); i-- > 0 && !empty;) {
+        if (shape[i] > 1 && array.stride(i) != expected) refuse(who + " must be contiguous.");
+        expected *= shape[i];
     }
     auto* data = static_cast<T*>(array.data());
     if (reinterpret_cast<std::uintptr_t>(data) % alignof(Plain) != 0)

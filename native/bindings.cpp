@@ -126,6 +126,8 @@ NB_MODULE(_native, module) {
     module.def("choose_instruction_set", [](const std::string& name) {
         if (!choose_instruction_set(name.c_str())) refuse("This processor, or this build, cannot run " + name + ".");
     }, "name"_a);
+    module.def("multiply_adds", [](std::int64_t rounds) { return instruction_set().multiply_adds(rounds); }, "rounds"_a,
+               nb::call_guard<nb::gil_scoped_release>());
     nb::class_<Common>(module, "Common")
         .def(
             "__init__",
@@ -153,4 +155,5 @@ NB_MODULE(_native, module) {
     bind_tanh(module);
     bind_oscillator(module);
     bind_modrelu(module);
+    bind_maxmin(module);
 }

@@ -75,7 +75,7 @@ Record<T> record_of(const Common& common, const Kept& kept, const Size& s) {
     Record<T> record;
     record.lengths = checked<const std::int64_t>(common.lengths, "lengths", {s.batch});
     check_lengths(record.lengths, s);
-    record.chunk = common.chunk;
+    record.chunk = common.chunk < s.steps || s.steps == 0 ? common.chunk : s.steps;  // room is taken for a whole chunk
     record.states = checked<T>(kept.states, "states", all);
     record.activations = checked<T>(kept.activations, "activations", all);
     if (kept.checkpoints.has_value() && common.chunk == 0) refuse("Checkpoints need a chunk of at least 1 step.");
@@ -102,5 +102,6 @@ void bind_noise(nb::module_& module);
 void bind_tanh(nb::module_& module);
 void bind_oscillator(nb::module_& module);
 void bind_modrelu(nb::module_& module);
+void bind_maxmin(nb::module_& module);
 
 }  // namespace noisyrnn

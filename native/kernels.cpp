@@ -1,7 +1,9 @@
 // All kernels for one instruction set; this file is compiled once for each.
+#include "maxmin_scan.hpp"
 #include "modrelu_scan.hpp"
 #include "noise_fill.hpp"
 #include "oscillator_scan.hpp"
+#include "peak.hpp"
 #include "tanh_backward.hpp"
 
 #define NOISYRNN_TEXT_(x) #x
@@ -25,12 +27,14 @@ constexpr Kernels<T> kernels = {
     made<OscillatorBackward<T>, OscillatorProblem<T>, int>,
     made<ModReluForward<T>, ModReluProblem<T>, int>,
     made<ModReluBackward<T>, ModReluProblem<T>, int>,
+    made<MaxminForward<T>, MaxminProblem<T>, int>,
+    made<MaxminBackward<T>, MaxminProblem<T>, int>,
 };
 
 }  // namespace
 
 extern const InstructionSet table;
-const InstructionSet table = {NOISYRNN_TEXT(NOISYRNN_ISA), kernels<float>, kernels<double>};
+const InstructionSet table = {NOISYRNN_TEXT(NOISYRNN_ISA), kernels<float>, kernels<double>, multiply_adds};
 
 }  // namespace NOISYRNN_ISA
 }  // namespace noisyrnn

@@ -89,6 +89,8 @@ protected:
                     if (kept != nullptr) row_store(kept + r * n_, j, a, n_, whole);
                     z = load<V>(unit + i) * z + load<V>(unit + width_ + i) * a - load<V>(unit + 2 * width_ + i) * y;
                     y = load<V>(unit + 3 * width_ + i) * z + y;
+                } else if (kept != nullptr) {
+                    row_store(kept + r * n_, j, V{}, n_, whole);
                 }
                 row_store(next_y + r * n_, j, y, n_, whole);
                 row_store(next_z + r * n_, j, z, n_, whole);

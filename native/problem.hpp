@@ -110,6 +110,23 @@ struct ModReluProblem {
     Record<T> record;
 };
 
+// [z'; y] = maxmin(z K^T + u): size.units rows of K, of which the first `states` are z'. Backwards `kept` and `moved`
+// (one bit for each pair, a byte for each block of sixteen units) must be there.
+template <class T>
+struct MaxminProblem {
+    Size size;
+    std::int64_t states = 0;
+    const T *z0 = nullptr, *y0 = nullptr, *K = nullptr;
+    const std::int64_t* lengths = nullptr;
+    T *outputs = nullptr, *total = nullptr, *kept = nullptr, *last_z = nullptr, *last_y = nullptr;
+    std::uint8_t* moved = nullptr;
+    const T *g_outputs = nullptr, *g_total = nullptr, *g_last_z = nullptr, *g_last_y = nullptr;
+    T *g_z0 = nullptr, *g_y0 = nullptr, *g_K = nullptr;
+    Input<T> input;
+
+    bool held(std::int64_t sample, std::int64_t t) const { return lengths != nullptr && t >= lengths[sample]; }
+};
+
 template <class T>
 struct NoiseProblem {
     Size size;
@@ -155,12 +172,15 @@ struct Kernels {
     Job* (*oscillator_backward)(const OscillatorProblem<T>&, int workers);
     Job* (*modrelu_forward)(const ModReluProblem<T>&, int workers);
     Job* (*modrelu_backward)(const ModReluProblem<T>&, int workers);
+    Job* (*maxmin_forward)(const MaxminProblem<T>&, int workers);
+    Job* (*maxmin_backward)(const MaxminProblem<T>&, int workers);
 };
 
 struct InstructionSet {
     const char* name;
     Kernels<float> single;
     Kernels<double> twice;
+    double (*multiply_adds)(std::int64_t rounds);  // operations done, for the benchmark to time
 };
 
 // Those compiled in that this processor can run, best first; the last runs anywhere.

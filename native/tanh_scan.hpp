@@ -163,6 +163,7 @@ protected:
                 const V old = row_load(h + r * n, j, n, whole);
                 if (hold) {
                     row_store(next + r * n, j, old, n, whole);
+                    if (kept != nullptr) row_store(kept + r * n, j, V{}, n, whole);
                     continue;
                 }
                 // What is kept: the activation, or the product that both activations follow from with the drives.

@@ -35,8 +35,13 @@ PACKAGES = [found.name for found in pkgutil.walk_packages(noisyrnn.__path__, "no
 def test_no_public_name_hides_a_module(package):
     room = importlib.import_module(package)
     modules = {one.name for one in pkgutil.iter_modules(room.__path__) if one.name != "__main__"}
-    for name in modules:
-        importlib.import_module(f"{package}.{name}")
+    for name in sorted(modules):
+        try:
+            importlib.import_module(f"{package}.{name}")
+        except ImportError as error:
+            if "pip install 'noisyrnn[" not in str(error):  # an extra that is not here
+                raise
+            modules.remove(name)
     hidden = {name for name in modules if getattr(room, name) is not sys.modules[f"{package}.{name}"]}
     assert not hidden
 

@@ -1,12 +1,15 @@
 """Recurrent networks trained with noise in their hidden states and used without it.
 
 Layers, called like ``torch.nn.RNN``: NoisyRNN, LipschitzRNN, AntisymmetricRNN, CoRNN, ExpRNN, ClassicRNN; NoisyGRU,
-MinGRU and LRU, which take the same noise; Layer for own cells. Classifier reads out the last state, Stream feeds either
-piece by piece, and ``load`` brings a saved one back.
+MinGRU and LRU, which take the same noise; CertifiedRNN, which carries its own proof; Layer for own cells. Classifier
+reads out the last state or a mean, Stream feeds either piece by piece, and ``load`` brings a saved one back.
+
+For series of one's own: NoisyRNNClassifier, under scikit-learn's laws; FaultTrained makes any classifier robust.
 
 Rooms: ``sde`` has one instant (drifts, diffusions, schemes, noise), ``rnn`` many, ``models`` the literature; ``data``,
 ``perturb``, ``attack`` and ``theory`` what is done with them; ``train``, ``evaluate``, ``experiments`` and ``report``
-the way from a seed to a table. ``audit`` says how any classifier of series fares when sensors fail.
+the way from a seed to a table; ``estimator`` and ``export`` what practitioners need. ``audit`` says how any
+classifier of series fares when sensors fail.
 """
 
 from __future__ import annotations
@@ -18,11 +21,28 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from noisyrnn import attack, auditing, data, evaluate, experiments, models, perturb, report, rnn, sde, theory, train
+    from noisyrnn import (
+        attack,
+        auditing,
+        data,
+        estimator,
+        evaluate,
+        experiments,
+        export,
+        models,
+        perturb,
+        report,
+        rnn,
+        sde,
+        theory,
+        train,
+    )
     from noisyrnn.auditing import audit
+    from noisyrnn.estimator import FaultTrained, NoisyRNNClassifier
     from noisyrnn.models import (
         LRU,
         AntisymmetricRNN,
+        CertifiedRNN,
         ClassicRNN,
         CoRNN,
         ExpRNN,
@@ -38,19 +58,20 @@ if TYPE_CHECKING:
 
 # Looked up on first use, so that `import noisyrnn` and the command line's --help do not wait for torch.
 _ROOMS = (
-    "attack", "auditing", "data", "evaluate", "experiments", "models", "perturb", "report", "rnn", "sde", "theory",
-    "train",
+    "attack", "auditing", "data", "estimator", "evaluate", "experiments", "export", "models", "perturb", "report",
+    "rnn", "sde", "theory", "train",
 )  # fmt: skip
 _HOMES = {
     **dict.fromkeys(
         (
-            "AntisymmetricRNN", "ClassicRNN", "CoRNN", "ExpRNN", "LRU", "LipschitzRNN", "MinGRU", "NoisyGRU",
-            "NoisyRNN", "matched_strengths", "preset",
+            "AntisymmetricRNN", "CertifiedRNN", "ClassicRNN", "CoRNN", "ExpRNN", "LRU", "LipschitzRNN", "MinGRU",
+            "NoisyGRU", "NoisyRNN", "matched_strengths", "preset",
         ),
         "models",
     ),
     **dict.fromkeys(("Cell", "Classifier", "Layer", "Route", "SDECell", "Stream", "routed"), "rnn"),
     **dict.fromkeys(("Convention", "Key"), "sde"),
+    **dict.fromkeys(("FaultTrained", "NoisyRNNClassifier"), "estimator"),
     "audit": "auditing",
 }  # fmt: skip
 
@@ -108,17 +129,20 @@ __all__ = [
     "LRU",
     "AntisymmetricRNN",
     "Cell",
+    "CertifiedRNN",
     "ClassicRNN",
     "Classifier",
     "CoRNN",
     "Convention",
     "ExpRNN",
+    "FaultTrained",
     "Key",
     "Layer",
     "LipschitzRNN",
     "MinGRU",
     "NoisyGRU",
     "NoisyRNN",
+    "NoisyRNNClassifier",
     "Route",
     "SDECell",
     "Stream",
@@ -127,8 +151,10 @@ __all__ = [
     "audit",
     "auditing",
     "data",
+    "estimator",
     "evaluate",
     "experiments",
+    "export",
     "load",
     "matched_strengths",
     "models",

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 COMMANDS = [["demo"], ["list"], ["run"], ["record"], ["report"], ["bench"], ["data", "list"], ["data", "get"]]
+COMMANDS += [["fit"], ["predict"], ["evaluate"], ["export"]]
 
 
 def noisyrnn(*words, cwd=None, **environment):
@@ -30,7 +31,8 @@ def test_version_says_which_kernel_runs():
 
 def test_lists_are_complete_and_readable_by_scripts():
     found = json.loads(noisyrnn("list", "--json").stdout)
-    assert {"noisy", "lipschitz", "antisymmetric", "cornn", "exprnn", "classic"} <= set(found["models"])
+    known = {"noisy", "lipschitz", "antisymmetric", "cornn", "exprnn", "classic", "certified"}
+    assert known <= set(found["models"])
     assert {"table-1", "table-2", "table-3", "table-5", "figure-1", "figure-2", "figure-4"} <= set(found["experiments"])
     assert {"fgsm", "pgd", "apgd", "square", "union"} == set(found["attacks"])
     assert all(text for entries in (found[part] for part in found if part != "kernel") for text in entries.values())

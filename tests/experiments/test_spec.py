@@ -11,6 +11,7 @@ from noisyrnn.experiments.plan import jobs
 from noisyrnn.models import Convention, Noisy
 from noisyrnn.published import tables
 from noisyrnn.report import labels
+from noisyrnn.rows import OURS
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -51,15 +52,27 @@ def test_the_protocol_is_the_papers() -> None:
         assert train.epochs == 100
         assert model.convention is Convention.RELEASED
     for name, value in EXPERIMENTS.items():
-        if name == "demo":
-            continue  # small on purpose, and labelled as ours
+        if name in ("demo", "noisy-cells", "noisy-cells-search"):
+            assert value.protocol == OURS  # small on purpose, and labelled so
+            continue
         for recipe in value.recipes.values():
             assert recipe.model.hidden == 128
             assert (recipe.train.epochs, recipe.train.best, recipe.train.patience) == (100, False, None)
 
 
 def test_tables_and_figures_share_their_runs() -> None:
-    shared = [EXPERIMENTS[name] for name in ("table-1", "table-1-readings", "table-2", "table-2-pgd", "figure-1")]
+    shared = [
+        EXPERIMENTS[name]
+        for name in (
+            "table-1",
+            "table-1-readings",
+            "table-2",
+            "table-2-pgd",
+            "table-2-apgd",
+            "figure-1",
+            "state-faults-mnist",
+        )
+    ]
     assert len(jobs(shared)) == len(jobs(shared[:1]))
     raw = [EXPERIMENTS[name] for name in ("table-5-raw", "table-5-raw-readings", "table-5-raw-scaled")]
     assert len(jobs(raw)) == len(jobs(raw[:1]))

@@ -8,10 +8,12 @@ seconds of processor time, two minutes of waiting, or two gigabytes.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import resource
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,10 +23,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
 PATIENCE = 10.0  # seconds of processor time for one case: another's work on the same machine is no fault of ours
 WAITING = 120.0  # seconds for one that waits instead of working
 MEMORY = 2 * 2**30  # bytes
+STRETCH = 10_000  # cases in one process
 
 
 class Hang(BaseException):
@@ -147,6 +151,41 @@ def _line(name: str, counts: tuple[int, ...], longest: float) -> str:
     return f"{name:<28}{sum(counts):>8}{answered:>10}{refused:>9}{wrong:>7}{hangs:>7}{longest:>8.2f} s"
 
 
+def in_stretches(cases: int, seed: int, only: str) -> dict[str, Any]:
+    """The cases in processes of their own, STRETCH each; those that are done are kept, so that a stopped run goes on.
+
+    What is kept belongs to these very sources: whatever is changed is tried again.
+    """
+    from noisyrnn.disk import replace
+
+    sources = sorted([*Path("src").rglob("*.py"), *Path(__file__).parent.glob("*.py")])
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
+    whole: dict[str, Any] = {"targets": {}, "memory": 0}
+    for number in range(-(-cases // STRETCH)):
+        count = min(STRETCH, cases - number * STRETCH)
+        kept = Path("build", "fuzz", digest, f"{seed + number}-{count}{only and '-'}{only}.json")
+        if not kept.exists():
+            command = [sys.executable, __file__, "--cases", str(count), "--seed", str(seed + number), "--only", only]
+            done = subprocess.run([*command, "--json"], stdout=subprocess.PIPE, check=False)
+            if not done.stdout:
+                raise SystemExit(f"The stretch of seed {seed + number} died, exit code {done.returncode}.")
+            replace(kept, done.stdout)
+        merge(whole, json.loads(kept.read_bytes()))
+        print(f"seed {seed + number}: {count} cases", file=sys.stderr, flush=True)
+    return whole
+
+
+def merge(whole: dict[str, Any], stretch: dict[str, Any]) -> None:
+    """Counts are added, the longest case and the most memory stay."""
+    whole["memory"] = max(whole["memory"], stretch["memory"])
+    for name, told in stretch["targets"].items():
+        one = whole["targets"].setdefault(name, vars(Tally()))
+        for count in ("answered", "refused", "wrong", "hangs"):
+            one[count] += told[count]
+        one["longest"] = max(one["longest"], told["longest"])
+        one["findings"] = told["findings"] | one["findings"]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=2000)
@@ -154,18 +193,22 @@ def main() -> int:
     parser.add_argument("--only", default="", help="a part of the targets' names")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    began = time.perf_counter()
-    tallies = fuzz(options.cases, options.seed, options.only)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    if options.cases > STRETCH:
+        told = in_stretches(options.cases, options.seed, options.only)
+    else:
+        found = fuzz(options.cases, options.seed, options.only)
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        told = {"targets": {name: vars(one) for name, one in found.items()}, "memory": memory}
+    tallies = {name: Tally(**one) for name, one in told["targets"].items()}
     if options.json:
-        print(json.dumps({"targets": {name: vars(one) for name, one in tallies.items()}, "memory": memory}))
+        print(json.dumps(told))
     else:
         print(table(tallies))
-        print(f"{time.perf_counter() - began:.0f} s, at most {memory / 2**20:.0f} MB")
+        print(f"at most {told['memory'] / 2**20:.0f} MB")
         for one in tallies.values():
             for where, case in one.findings.items():
                 print(f"\n{where}\n  {case}")
-    return int(any(one.wrong or one.hangs for one in tallies.values()) or memory > MEMORY)
+    return int(any(one.wrong or one.hangs for one in tallies.values()) or told["memory"] > MEMORY)
 
 
 if __name__ == "__main__":

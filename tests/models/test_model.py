@@ -8,6 +8,7 @@ import torch
 import noisyrnn
 from noisyrnn.models import (
     Antisymmetric,
+    Certified,
     ClassicRNNSetting,
     CoRNNSetting,
     ExpRNNSetting,
@@ -95,3 +96,17 @@ SAVED_NAMES = {
 def test_names_under_which_weights_are_saved_never_change(kind):
     setting, names = SAVED_NAMES[kind]
     assert sorted(setting.layer(1).state_dict()) == [f"cells.0.{name}" for name in names]
+
+
+def test_the_certified_rnn_has_the_choices_of_its_setting_and_builds_through_json():
+    parameters = inspect.signature(noisyrnn.CertifiedRNN).parameters
+    others = ("kind", "hidden", "pooling", "temperature")
+    ours = {name: field.default for name, field in Certified.model_fields.items() if name not in others}
+    skipped = ("input_size", "hidden_size", "batch_first", "device", "dtype")
+    assert ours == {name: p.default for name, p in parameters.items() if name not in skipped}
+    small = Certified(hidden=5, outputs=3, num_layers=2, bidirectional=True)
+    again = Certified.model_validate_json(small.model_dump_json())
+    assert again == small
+    assert again.build(inputs=2, classes=3)(torch.zeros(2, 4, 2)).shape == (2, 3)
+    saved = ["b", "orthogonal.A", "orthogonal.base"]
+    assert sorted(Certified().layer(1).state_dict()) == [f"cells.0.{name}" for name in saved]

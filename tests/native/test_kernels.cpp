@@ -261,6 +261,52 @@ void test_modrelu(Size s, bool drive, bool ragged) {
 }
 
 template <class T>
+void test_maxmin(Size s, bool drive, bool ragged) {
+    s.units += s.units % 2;
+    if (drive) s.inputs = 0;
+    const std::int64_t n = s.units / 2 + (s.units > 2 ? 1 : 0), p = s.units - n, T_B = s.steps * s.batch;
+    Results<T> own, g_input;
+    own.reserve(8);
+    g_input.reserve(8);
+    MaxminProblem<T> base;
+    base.size = s;
+    base.states = n;
+    with_input(base.input, s, drive, own, g_input);
+    const auto z0 = numbers<T>(s.batch * n, 2), y0 = numbers<T>(s.batch * p, 2), K = numbers<T>(s.units * n, 0.3);
+    const auto g_z = numbers<T>(s.batch * n, 2), g_y = numbers<T>(s.batch * p, 2), g_all = numbers<T>(T_B * p, 2);
+    std::vector<std::int64_t> lengths(static_cast<std::size_t>(s.batch), s.steps / 2);
+    base.z0 = z0.data();
+    base.y0 = y0.data();
+    base.K = K.data();
+    base.lengths = ragged ? lengths.data() : nullptr;
+    compare<T>("maxmin", s, [&](const Setup& setup) {
+        std::vector<T> outputs(T_B * p), total(s.batch * p), kept(T_B * n), last_z(s.batch * n), last_y(s.batch * p);
+        std::vector<T> g_z0(s.batch * n), g_y0(s.batch * p), g_K(s.units * n);
+        std::vector<std::uint8_t> moved(T_B * ceil_div(s.units, 16));
+        for (auto& g : g_input) std::fill(g.begin(), g.end(), T(0));
+        MaxminProblem<T> q = base;
+        q.outputs = outputs.data();
+        q.total = total.data();
+        q.kept = kept.data();
+        q.moved = moved.data();
+        q.last_z = last_z.data();
+        q.last_y = last_y.data();
+        perform(kernels<T>(setup.rank).maxmin_forward(q, setup.threads), s, setup.threads);
+        q.g_outputs = g_all.data();
+        q.g_total = g_y.data();
+        q.g_last_z = g_z.data();
+        q.g_last_y = g_y.data();
+        q.g_z0 = g_z0.data();
+        q.g_y0 = g_y0.data();
+        q.g_K = g_K.data();
+        perform(kernels<T>(setup.rank).maxmin_backward(q, setup.threads), s, setup.threads);
+        Results<T> results{outputs, total, last_z, last_y, g_z0, g_y0, g_K};
+        results.insert(results.end(), g_input.begin(), g_input.end());
+        return results;
+    });
+}
+
+template <class T>
 void test_noise(const Size& s) {
     for (const Channel channel : {Channel::gaussian, Channel::uniform, Channel::dropout})
         compare<T>("noise", s, [&](const Setup& setup) {
@@ -286,6 +332,7 @@ void test_all(const Size& s) {
             test_tanh<T>(s, Noise::none, false, true, drive, ragged, ragged);
             test_oscillator<T>(s, drive, ragged);
             test_modrelu<T>(s, drive, ragged);
+            test_maxmin<T>(s, drive, ragged);
         }
 }
 

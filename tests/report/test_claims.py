@@ -113,12 +113,15 @@ def test_runs_that_are_no_pair_are_left_out(synthetic) -> None:
     assert unlike.verdict is Verdict.NOT_RUN
 
 
-def test_paper_protocol_is_preferred_where_it_can_decide(synthetic) -> None:
+def test_the_protocol_with_most_pairs_decides_and_is_named(synthetic) -> None:
     reduced = rows(synthetic, [(90.0, 99.0), (90.5, 99.0), (91.0, 99.0)], overrides={"epochs": 5, "seeds": 3}, epochs=5)
     [one] = findings(synthetic, [*rows(synthetic, [(96.0, 95.0)]), *reduced], [CLAIM])
     assert (one.verdict, one.protocol) == (Verdict.FAILS, "reduced: epochs 5, seeds 3")
-    [two] = findings(synthetic, [*rows(synthetic, [(96.0, 95.0), (96.2, 95.1)]), *reduced], [CLAIM])
-    assert (two.verdict, two.protocol) == (Verdict.HOLDS, "reduced: seeds 2")
+    paper = [(96.0, 95.0), (96.2, 95.1), (96.1, 95.1)]
+    [two] = findings(synthetic, [*rows(synthetic, paper[:2]), *reduced], [CLAIM])
+    assert (two.verdict, two.protocol, two.seeds) == (Verdict.FAILS, "reduced: epochs 5, seeds 3", 3)
+    [three] = findings(synthetic, [*reduced, *rows(synthetic, paper)], [CLAIM])
+    assert (three.verdict, three.protocol) == (Verdict.HOLDS, "reduced: seeds 3")
 
 
 def test_margin_moves_the_line(synthetic) -> None:

@@ -1,6 +1,20 @@
 """Speed beside the peers: ratios measured in one run, interleaved, on one machine."""
 
-from noisyrnn.bench.measure import Case, Measurement, bench
-from noisyrnn.bench.table import TARGETS, figure, markdown, verdicts
+from noisyrnn.bench.case import Case
+from noisyrnn.bench.limits import Limits, Machine, machine
+from noisyrnn.bench.measure import Measurement, bench
+from noisyrnn.bench.ratios import TARGETS, verdicts
+from noisyrnn.bench.table import figure, markdown
 
-__all__ = ["TARGETS", "Case", "Measurement", "bench", "figure", "markdown", "verdicts"]
+__all__ = [
+    "TARGETS",
+    "Case",
+    "Limits",
+    "Machine",
+    "Measurement",
+    "bench",
+    "figure",
+    "machine",
+    "markdown",
+    "verdicts",
+]

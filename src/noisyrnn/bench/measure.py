@@ -1,4 +1,8 @@
-"""Measuring: contenders take turns, so that a busy moment hits all of them; the best of several rounds counts."""
+"""Measuring: contenders take turns for several rounds, so that a busy moment hits all of them.
+
+Each case is measured in a process of its own, on as many cores as it has threads, with denormal numbers flushed to zero
+for everybody: gradients that vanish would slow down those who do not flush them by a factor of up to ten.
+"""
 
 from __future__ import annotations
 
@@ -7,60 +11,45 @@ import json
 import math
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from statistics import median
 from typing import Any
 
-import torch
-
-from noisyrnn.bench.peers import CONTENDERS, Problem, Work, present, sgemm_rate
+from noisyrnn.bench.case import BASE, EAGER, JAX, KERNEL, PLAIN, Case, cases
+from noisyrnn.bench.limits import Limits, clock, limits
+from noisyrnn.bench.peers import CONTENDERS, Work, present
 from noisyrnn.setting import Setting
 
+Progress = Callable[[str], None]
 
-class Case(Setting):
-    """A problem size and a number of threads."""
-
-    steps: int = 784
-    hidden: int = 128
-    batch: int = 128
-    threads: int = 2
-
-    @property
-    def problem(self) -> Problem:
-        return Problem(self.steps, self.hidden, self.batch)
-
-    def __str__(self) -> str:
-        return (
-            f"T {self.steps}, hidden {self.hidden}, batch {self.batch}, {self.threads} thread{'s' * (self.threads > 1)}"
-        )
+_AT_LEAST = 0.2  # seconds that each contender works in a turn
+_SLOW = 10.0  # seconds from which on a contender works once only: its ratio is clear anyway
+SAME_WORK = (KERNEL, EAGER, PLAIN, JAX)
 
 
 class Measurement(Setting):
-    """One contender on one case: seconds, share of the matrix-product rate, peak extra memory in bytes."""
+    """One contender on one case: seconds in each round, and peak extra memory of a training step in bytes."""
 
     contender: str
     case: Case
-    train: float | None
-    forward: float | None
-    share: float | None = None
+    train: tuple[float, ...]
+    forward: tuple[float, ...]
+    limits: Limits
     memory: int | None = None
-    sgemm: float
 
+    @property
+    def share(self) -> float | None:
+        """Part of the rate of large matrix products that a training step reaches, if it does the kernel's work."""
+        return self._rate_over(self.limits.sgemm)
 
-BASE = Case()
-_AT_LEAST = 0.3  # seconds that each contender works in a turn
-QUICK = ["kernel", "eager", "plain loop", "jax.lax.scan", "torch.nn.RNN", "torch.nn.LSTM"]
+    @property
+    def share_of_peak(self) -> float | None:
+        """Part of what the processor could do at most."""
+        return None if self.limits.peak is None else self._rate_over(self.limits.peak)
 
-
-def cases(full: bool) -> list[tuple[Case, list[str]]]:
-    """Which contenders run on which case: everything on the base case, ours and the plain loop along each axis."""
-    pair = ["kernel", "plain loop"]
-    vary: list[dict[str, Any]] = [{"threads": 1}, {"batch": 1}, {"steps": 5000}]
-    if full:
-        pair = QUICK
-        vary += [{"steps": 100}, *({"hidden": n} for n in (64, 256, 512)), *({"batch": b} for b in (32, 512))]
-    everything = list(CONTENDERS)
-    return [(BASE, everything)] + [(Case(**{**BASE.model_dump(), **change}), pair) for change in vary]
+    def _rate_over(self, limit: float) -> float | None:
+        comparable = self.contender in SAME_WORK and not self.case.double and self.train
+        return self.case.flops / median(self.train) / limit if comparable else None
 
 
 def bench(
@@ -68,102 +57,101 @@ def bench(
     full: bool = False,
     rounds: int = 5,
     memory: bool = True,
-    chosen: list[tuple[Case, list[str]]] | None = None,
-    progress: Callable[[str], None] = lambda line: None,
+    chosen: list[tuple[Case, tuple[str, ...]]] | None = None,
+    known: list[Measurement] | None = None,
+    progress: Progress = lambda line: None,
+    save: Callable[[list[Measurement]], None] = lambda found: None,
 ) -> list[Measurement]:
-    """All measurements, case by case."""
-    before = torch.get_num_threads()
-    try:
-        return [
-            found for case, names in chosen or cases(full) for found in _case(case, names, rounds, memory, progress)
-        ]
-    finally:
-        torch.set_num_threads(before)
+    """All measurements, case by case: what is ``known`` is not measured again, and ``save`` is called after each."""
+    found = list(known or [])
+    for case, names in chosen or cases(full):
+        if any(one.case == case for one in found):
+            continue
+        found += _in_a_process(case, names, rounds, memory, progress)
+        save(found)
+    return found
 
 
-def _case(
-    case: Case, names: list[str], rounds: int, memory: bool, progress: Callable[[str], None]
-) -> Iterator[Measurement]:
-    torch.set_num_threads(case.threads)
-    present_names = [name for name in names if present(name)]
-    for name in sorted(set(names) - set(present_names)):
-        progress(f"{name}: not installed, left out")
+def _in_a_process(
+    case: Case, names: tuple[str, ...], rounds: int, memory: bool, progress: Progress
+) -> list[Measurement]:
+    order = json.dumps({"case": case.model_dump(), "names": names, "rounds": rounds})
+    command = [sys.executable, "-m", "noisyrnn.bench.worker", order]
+    found: list[Measurement] = []
+    last = "no message"
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as worker:
+        for line in worker.stdout or ():
+            if line.startswith("{"):
+                found.append(Measurement.model_validate_json(line))
+            else:
+                last = line.strip() or last
+                progress(f"{case}: {last}")
+    if worker.returncode != 0:
+        raise RuntimeError(f"The measurement of {case} failed: {last}")
+    if memory and case == BASE:
+        found = [one.model_copy(update={"memory": peak_memory(one.contender, case)}) for one in found]
+    return found
+
+
+def measured(case: Case, names: tuple[str, ...], rounds: int, progress: Progress) -> list[Measurement]:
+    """All contenders on one case, in this process: threads and denormals are the caller's business."""
     works: dict[str, Work] = {}
-    for name in present_names:
+    for name in names:
+        if not present(name):
+            progress(f"{name} is not installed, left out")
+            continue
         try:
-            works[name] = CONTENDERS[name][0](case.problem)
-            works[name].forward()
+            work = CONTENDERS[name][0](case)
+            work.forward()
         except ValueError as refusal:
-            works.pop(name, None)
             progress(f"{name}: {refusal}")
-    rates = [sgemm_rate()]
-    times: dict[tuple[str, str], float] = {}
-    slow: set[tuple[str, str]] = set()
+        else:
+            works[name] = work
+    found: list[Limits] = [limits(case.threads)]
+    times: dict[tuple[str, str], list[float]] = {}
     for turn in range(rounds):
         for name, work in works.items():
-            for kind, action in (("train", work.train), ("forward", work.forward)):
-                # A contender that takes many seconds is timed once only: its ratio is clear anyway.
-                if action is None or (name, kind) in slow:
+            for kind in ("train", "forward"):
+                so_far = times.setdefault((name, kind), [])
+                if so_far and so_far[0] > _SLOW:
                     continue
-                progress(f"{case}: round {turn + 1} of {rounds}, {name}, {kind}")
-                seconds = _seconds(action)
-                times[name, kind] = min(seconds, times.get((name, kind), math.inf))
-                if seconds > 10:
-                    slow.add((name, kind))
-        rates.append(sgemm_rate(repeats=2))
-    rate = max(rates)
-    for name in works:
-        train = times.get((name, "train"))
-        yield Measurement(
-            contender=name, case=case, train=train, forward=times.get((name, "forward")), sgemm=rate,
-            share=case.problem.flops / train / rate if train and name in _SAME_WORK else None,
-            memory=peak_memory(name, case) if memory and case == BASE else None,
-        )  # fmt: skip
+                progress(f"round {turn + 1} of {rounds}, {name}, {kind}")
+                so_far.append(_seconds(getattr(work, kind), case.threads))
+        found.append(limits(case.threads, repeats=1))
+    peaks = [one.peak for one in found if one.peak is not None]
+    best = Limits(peak=max(peaks) if peaks else None, sgemm=max(one.sgemm for one in found))
+    return [
+        Measurement(
+            contender=name, case=case, train=tuple(times[name, "train"]), forward=tuple(times[name, "forward"]),
+            limits=best,
+        )
+        for name in works
+    ]  # fmt: skip
 
 
-_SAME_WORK = ("kernel", "eager", "plain loop", "jax.lax.scan")
-
-
-def _seconds(action: Callable[[], Any]) -> float:
+def _seconds(action: Callable[[], Any], threads: int) -> float:
     """Seconds of the fastest repetition; short work is repeated, so that a busy moment does not decide."""
     gc.collect()
-    best, start = math.inf, time.perf_counter()
+    best, start = math.inf, clock(threads)
     before = start
     while before - start < _AT_LEAST:
         action()
-        now = time.perf_counter()
+        now = clock(threads)
         best, before = min(best, now - before), now
     return best
 
 
 def peak_memory(name: str, case: Case) -> int | None:
     """Bytes that a training step needs beyond what is resident before it, in a process of its own (Linux only)."""
-    code = f"from noisyrnn.bench.measure import _report_peak; _report_peak({name!r}, {case.model_dump_json()!r})"
+    order = json.dumps({"case": case.model_dump(), "peak": name})
     try:
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "noisyrnn.bench.worker", order],
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=True,
+        )
         return int(json.loads(done.stdout.splitlines()[-1]))
     except (subprocess.SubprocessError, ValueError, IndexError):
         return None
-
-
-def _report_peak(name: str, case_json: str) -> None:
-    case = Case.model_validate_json(case_json)
-    torch.set_num_threads(case.threads)
-    make = CONTENDERS[name][0]
-    # A tiny step first, so that loading and compiling are not counted.
-    tiny = make(Problem(2, case.hidden, case.batch))
-    if tiny.train is not None:
-        tiny.train()
-    work = make(case.problem)
-    gc.collect()
-    before = _status("VmRSS")
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # resets the peak
-    if work.train is not None:
-        work.train()
-    print(json.dumps(max(0, _status("VmHWM") - before)))
-
-
-def _status(field: str) -> int:
-    with open("/proc/self/status") as file:
-        return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field + ":"))

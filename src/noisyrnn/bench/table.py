@@ -1,107 +1,89 @@
-"""What the measurements say: a table of ratios, a figure, and whether the targets are met."""
+"""What the measurements say: tables of ratios, plain words on who is faster and why, and a figure."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from statistics import median
 
-from noisyrnn.bench.measure import BASE, Case, Measurement
-
-
-class Target(NamedTuple):
-    """A ratio that the kernel is to reach on the base case."""
-
-    text: str
-    least: float
-    aim: float
-    small: bool = False
-    """Whether smaller is better."""
+from noisyrnn.bench.case import BASE, EAGER, KERNEL, varied
+from noisyrnn.bench.limits import Machine
+from noisyrnn.bench.measure import Measurement
+from noisyrnn.bench.peers import REASONS
+from noisyrnn.bench.ratios import TARGETS, Spread, ratio, verdicts
 
 
-TARGETS = {
-    "train": Target("training step, against the plain loop", 4.0, 6.0),
-    "forward": Target("forward pass, against the plain loop", 5.0, 8.0),
-    "jax": Target("training step, against jax.lax.scan", 2.5, 4.0),
-    "share": Target("share of the matrix-product rate in the training step", 0.6, 0.8),
-    "memory": Target("peak extra memory of a training step, against the plain loop", 0.4, 0.25, small=True),
-    "threads": Target("gain from the second thread, against the matrix product's own", 0.85, 1.0),
-    "latency": Target("one sequence (batch 1), forward, against the plain loop", 8.0, 15.0),
-    "linear": Target("time for T 5000 over T 784, against proportional", 1.1, 1.0, small=True),
-}
-
-
-def ratios(found: list[Measurement]) -> dict[str, float]:
-    """The kernel's ratios, by target; those that were not measured are left out."""
-
-    def at(name: str, **change: int) -> Measurement | None:
-        case = Case(**{**BASE.model_dump(), **change})
-        return next((one for one in found if one.contender == name and one.case == case), None)
-
-    def over(top: int | float | None, bottom: int | float | None) -> float | None:
-        return top / bottom if top and bottom else None
-
-    kernel, plain, jax = at("kernel"), at("plain loop"), at("jax.lax.scan")
-    if kernel is None or plain is None:
-        return {}
-    single, one, one_plain, long = (
-        at("kernel", threads=1),
-        at("kernel", batch=1),
-        at("plain loop", batch=1),
-        at("kernel", steps=5000),
-    )
-    gain = over(single.train, kernel.train) if single else None
-    values = {
-        "train": over(plain.train, kernel.train),
-        "forward": over(plain.forward, kernel.forward),
-        "jax": over(jax.train, kernel.train) if jax else None,
-        "share": kernel.share,
-        "memory": over(kernel.memory, plain.memory),
-        "threads": over(gain, over(kernel.sgemm, single.sgemm)) if single else None,
-        "latency": over(one_plain.forward, one.forward) if one and one_plain else None,
-        "linear": over(over(long.train, kernel.train), 5000 / 784) if long else None,
-    }
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def verdicts(found: list[Measurement]) -> dict[str, tuple[float, bool]]:
-    """For each target that was measured: the ratio, and whether it is at least what is asked."""
-    return {
-        name: (value, value <= TARGETS[name].least if TARGETS[name].small else value >= TARGETS[name].least)
-        for name, value in ratios(found).items()
-    }
-
-
-def markdown(found: list[Measurement]) -> str:
-    """Tables of ratios, the kernel's time being 1, and of the targets."""
-    lines = ["| target | asked | aim | measured | met |", "|---|---|---|---|---|"]
-    for name, (value, met) in verdicts(found).items():
+def markdown(found: list[Measurement], where: Machine | None = None) -> str:
+    """Where it was measured, the targets, who is faster, and each case with the kernel's time as 1."""
+    lines = [] if where is None else [*_place(where, found), ""]
+    lines += ["| target (machine with AVX-512) | asked | aim | measured | met |", "|---|---|---|---|---|"]
+    judged = verdicts(found)
+    for name, (value, met) in judged.items():
         target = TARGETS[name]
         sign = "at most" if target.small else "at least"
         lines.append(
-            f"| {target.text} | {sign} {target.least:g} | {target.aim:g} | {value:.2f} | {'yes' if met else 'no'} |"
+            f"| {target.text} | {sign} {target.least:g} | {target.aim:g} | {value} | {'yes' if met else 'no'} |"
         )
-    if len(lines) == 2:
-        lines = ["The kernel did not run, so there is nothing to compare with."]
-    lines += [
-        "",
-        "Times as multiples of the first line of each case; share of the matrix-product rate; peak extra memory.",
-    ]
+    if not judged:
+        lines = ["The kernel did not run on the base case, so there are no targets to judge."]
+    lines += ["", "Where a peer is faster than the kernel:", "", *(faster(found) or ["- nowhere"])]
+    lines += ["", "Times as multiples of the kernel's: median over the rounds, least and largest in parentheses."]
     for case in dict.fromkeys(one.case for one in found):
         rows = [one for one in found if one.case == case]
         first = rows[0]
-        lines += ["", f"**{case}**", "", "| | training step | forward pass | share | memory |", "|---|---|---|---|---|"]
+        lines += ["", f"**{case}**", ""]
+        lines += [
+            "| | training step | forward pass | share of sgemm | of FMA peak | memory |",
+            "|---|---|---|---|---|---|",
+        ]
         for one in rows:
             cells = (
-                _ratio(one.train, first.train), _ratio(one.forward, first.forward),
-                "" if one.share is None else f"{one.share:.2f}",
+                _shown(ratio(one.train, first.train)), _shown(ratio(one.forward, first.forward)),
+                *("" if part is None else f"{part:.2f}" for part in (one.share, one.share_of_peak)),
                 "" if one.memory is None else f"{one.memory / 2**20:.0f} MiB",
             )  # fmt: skip
             lines.append(f"| {one.contender} | {' | '.join(cells)} |")
+        lines += ["", f"The kernel's training step: {_time(first.train)}, forward pass: {_time(first.forward)}."]
     return "\n".join(lines) + "\n"
 
 
-def _ratio(value: float | None, unit: float | None) -> str:
-    return "" if value is None or not unit else f"{value / unit:.2f}"
+def faster(found: list[Measurement]) -> list[str]:
+    """A line for each case and contender that takes less time than the kernel, and why it can."""
+    lines = []
+    kernels = {one.case: one for one in found if one.contender == KERNEL}
+    for one in found:
+        kernel = kernels.get(one.case)
+        if kernel is None or one is kernel:
+            continue
+        parts = {"training": ratio(one.train, kernel.train), "forward": ratio(one.forward, kernel.forward)}
+        ahead = [f"{kind} {value.middle:.2f}" for kind, value in parts.items() if value and value.middle < 1]
+        if ahead:
+            reason = REASONS.get(one.contender, "does other work")
+            lines.append(
+                f"- {one.case}: {one.contender} takes {' and '.join(ahead)} of the kernel's time; it {reason}."
+            )
+    return lines
+
+
+def _place(where: Machine, found: list[Measurement]) -> list[str]:
+    lines = [
+        f"{where.processor}, {where.cores} cores; {where.instructions}; torch {where.torch} with {where.products}."
+    ]
+    for threads in (1, 2):
+        limits = next((one.limits for one in found if one.case == varied(threads=threads)), None)
+        if limits is not None:
+            peak = "" if limits.peak is None else f"multiply-adds in registers {limits.peak / 1e9:.0f} GFLOP/s, "
+            lines.append(f"{threads} thread{'s' * (threads > 1)}: {peak}sgemm {limits.sgemm / 1e9:.0f} GFLOP/s.")
+    if where.load > 1:
+        lines.append(f"The machine was not idle: {where.load:g} other processes wanted to run.")
+    return [" ".join(lines)]
+
+
+def _shown(value: Spread | None) -> str:
+    return "" if value is None else "1" if value.least == value.most == 1 else str(value)
+
+
+def _time(seconds: tuple[float, ...]) -> str:
+    return f"{1e3 * median(seconds):.3g} ms" if seconds else "not measured"
 
 
 def figure(found: list[Measurement], path: Path) -> None:
@@ -117,14 +99,16 @@ def figure(found: list[Measurement], path: Path) -> None:
     unit = rows[-1]
     fig, axes = pyplot.subplots(1, 2, figsize=(9, 0.45 * len(rows) + 1.2), sharey=True, layout="constrained")
     for axis, kind in zip(axes, ("train", "forward"), strict=True):
-        lengths = [(getattr(one, kind) or 0) / (getattr(unit, kind) or 1) for one in rows]
-        colours = ["#0072B2" if one.contender in ("kernel", "eager") else "#B3B3B3" for one in rows]
-        bars = axis.barh([one.contender for one in rows], [length - 0.7 for length in lengths], left=0.7, color=colours)
-        axis.bar_label(bars, labels=[f"{length:.1f}" for length in lengths], padding=3, fontsize=9)
+        values = [ratio(getattr(one, kind), getattr(unit, kind)) or Spread(1, 1, 1) for one in rows]
+        colours = ["#0072B2" if one.contender in (KERNEL, EAGER) else "#B3B3B3" for one in rows]
+        names, bounds = [one.contender for one in rows], [value.middle - 0.5 for value in values]
+        reach = [[value.middle - value.least for value in values], [value.most - value.middle for value in values]]
+        bars = axis.barh(names, bounds, left=0.5, color=colours, xerr=reach, ecolor="#555555", capsize=2)
+        axis.bar_label(bars, labels=[f"{value.middle:.1f}" for value in values], padding=6, fontsize=9)
         axis.set_title({"train": "training step", "forward": "forward pass"}[kind], fontsize=11)
         # Logarithmic: the slowest peer takes hundreds of times as long and would hide all others.
         axis.set_xscale("log")
-        axis.set_xlim(0.7, 4 * max(lengths))
+        axis.set_xlim(0.5, 4 * max(value.most for value in values))
         axis.set_xlabel(f"time, {unit.contender} = 1")
         axis.spines[["top", "right"]].set_visible(False)
     fig.suptitle(f"{BASE}, noise on", fontsize=10)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from noisyrnn.cli import audit, bench, data, demo, experiments, listing, theory
+from noisyrnn.cli import audit, bench, data, demo, experiments, export, fit, listing, predict, theory
 from noisyrnn.cli.checks import Group
 from noisyrnn.setting import in_a_sentence
 
@@ -23,6 +23,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo.demo)
+app.command()(fit.fit)
+app.command()(predict.predict)
+app.command()(predict.evaluate)
+app.command()(export.export)
 app.command(name="list")(listing.listing)
 app.command()(experiments.run)
 app.command()(experiments.record)

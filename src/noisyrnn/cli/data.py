@@ -44,7 +44,11 @@ def listing(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")
 
 
 @data.command(name="get")
-def fetching(name: Annotated[str, typer.Argument(help="Name as in `noisyrnn data list`.")]) -> None:
+def fetching(
+    name: Annotated[str, typer.Argument(help="Name as in `noisyrnn data list`.")],
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no text; the exit code tells.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was fetched for scripts.")] = False,
+) -> None:
     """Fetch a data set, verify it, and keep it for later.
 
     Each file is compared with its known sha256 and said to be verified. Other sets of the archive than `noisyrnn data
@@ -55,6 +59,11 @@ def fetching(name: Annotated[str, typer.Argument(help="Name as in `noisyrnn data
     from noisyrnn.data import fetch
 
     files = fetch(name)
+    if as_json:
+        told = [{"file": file.file, "verified": file.verified, "source": file.source} for file in files]
+        typer.echo(json.dumps(told))
+    if as_json or quiet:
+        return
     for file in files:
         state = "verified" if file.verified else "unverified, because no checksum of it is known"
         typer.echo(f"{file.file}: {state}; from {file.source}")

@@ -2,49 +2,38 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+import json
 from pathlib import Path
-from statistics import mean
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from noisyrnn.rows import Row
-
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Where runs and the page go.")] = Path("demo"),
-    seeds: Annotated[int, typer.Option(min=1, max=100, help="Runs of each model.")] = 3,
+    out: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("demo"),
+    epochs: Annotated[int, typer.Option(min=1, max=1000, help="Times through the digits, for each classifier.")] = 80,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of all that is drawn.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no text.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found for scripts.")] = False,
 ) -> None:
-    """Train a noisy and a plain network on handwritten digits, perturb, attack, and write one page.
+    """Fit a plain and a robust classifier to handwritten digits, disturb, attack and certify them, write one page.
 
-    Needs no download and about a minute; what is done already is not done again.
+    Needs no download and about a minute; everything is done by the public classifier, `noisyrnn.NoisyRNNClassifier`.
 
     Example: noisyrnn demo
     """
-    from noisyrnn.cli.experiments import conclude, perform
-    from noisyrnn.disk import check_directory
-    from noisyrnn.experiments import EXPERIMENTS, Joblib, reduced, rows
-    from noisyrnn.report import report
+    from rich.console import Console
+
+    from noisyrnn.disk import check_directory, save
+    from noisyrnn.estimator.demonstration import demonstrate, page, summary
 
     check_directory(out)
-    conclude(perform([reduced(EXPERIMENTS["demo"], seeds=seeds)], out / "runs", engine=Joblib(workers=2)))
-    typer.echo(summary(rows(out / "runs")))
-    documents = report(out / "runs", out)
-    typer.echo(f"\nThe page with figures: {documents.html}")
-
-
-def summary(rows: Iterable[Row]) -> str:
-    """A small table: mean accuracy of each network under each perturbation."""
-    cells: dict[tuple[str, float], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows:
-        if row.experiment == "demo":
-            cells[row.column][row.model].append(row.value)
-    lines = [f"{'accuracy, %':<22}{'plain':>8}{'noisy':>8}"]
-    for (measure, level), models in cells.items():
-        name = measure if measure == "clean" else f"{measure} {level:g}"
-        plain, noisy = (f"{mean(models[label]):.1f}" if models.get(label) else "" for label in ("lipschitz", "nrnn"))
-        lines.append(f"{name:<22}{plain:>8}{noisy:>8}")
-    return "\n".join(lines)
+    console = Console(stderr=True, quiet=quiet or as_json)
+    with console.status("") as status:
+        found = demonstrate(epochs=epochs, seed=seed, told=lambda line: status.update(line))
+    path = save(out / "demo.html", page(found).encode())
+    if as_json:
+        both = {"plain": found.plain.as_dict(), "robust": found.robust.as_dict()}
+        typer.echo(json.dumps({**both, "outcome": found.outcome, "page": str(path)}))
+    elif not quiet:
+        typer.echo(f"{summary(found)}\n\nThe page with figures: {path}")

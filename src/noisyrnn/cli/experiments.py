@@ -55,6 +55,7 @@ def run(
         Path | None, typer.Option(help="A published record to go on from; `results` if it is there.")
     ] = None,
     every: Annotated[int | None, typer.Option(min=1, help="Batches between checkpoints inside an epoch.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no text; the exit code tells.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome for scripts.")] = False,
 ) -> None:
     """Train and measure what an experiment asks for; stop and go on at any time.
@@ -82,11 +83,11 @@ def run(
         raise ValueError(f"{record} is no record, because it has no runs.csv; name one, or leave --record out.")
     source = record or (RECORD if room.Record(RECORD).exists and out.resolve() != RECORD.resolve() else None)
     chosen = _engine(engine, workers, address)
-    outcome = perform(wanted, out, engine=chosen, record=source, every=every, quiet=as_json)
+    outcome = perform(wanted, out, engine=chosen, record=source, every=every, quiet=as_json or quiet)
     if as_json:
         typer.echo(json.dumps([vars(result) for result in outcome.results]))
     conclude(outcome)
-    if not as_json:
+    if not (as_json or quiet):
         typer.echo(f"Rows are below {out}; `noisyrnn report {out}` shows them.")
 
 
@@ -150,6 +151,7 @@ def record(
     networks: Annotated[
         Networks, typer.Option(help="Whose networks are published: of every seed, of seed 0, of none.")
     ] = Networks.ALL,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no text; the exit code tells.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts for scripts.")] = False,
 ) -> None:
     """Publish runs: rows and runs as tables, trained networks under names that a person reads.
@@ -167,12 +169,14 @@ def record(
         typer.echo(json.dumps(vars(merged)))
         return
     new = f"{merged.runs} new runs, {merged.rows} new rows, {merged.networks} new networks"
-    typer.echo(f"{target}: {new}, {merged.unfinished} unfinished.")
+    if not quiet:
+        typer.echo(f"{target}: {new}, {merged.unfinished} unfinished.")
 
 
 def report(
     directory: Annotated[Path, typer.Argument(help="A record, or where experiments were run, at any depth.")],
     out: Annotated[Path | None, typer.Option(help="Where to write; `report` below the directory by default.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no text; the exit code tells.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the paths for scripts.")] = False,
 ) -> None:
     """Tables, figures and decided claims from rows: HTML, Markdown, CSV and JSON.
@@ -188,5 +192,5 @@ def report(
     paths: dict[str, Any] = {name: str(path) for name, path in documents._asdict().items()}
     if as_json:
         typer.echo(json.dumps(paths))
-    else:
+    elif not quiet:
         typer.echo("\n".join(f"{name:10}{path}" for name, path in paths.items()))

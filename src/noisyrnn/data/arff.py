@@ -15,7 +15,7 @@ from noisyrnn.data.sequences import Sequences, numbers, stack
 _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s*(.*)", re.IGNORECASE)
 
 
-def read(text: str, *, file: str, label: str | None = None, padded: bool = False) -> Sequences:
+def read(text: str, *, file: str, label: str | None = None, padded: bool = False, gaps: bool = False) -> Sequences:
     """Series and labels of an .arff file; the label is the attribute named, or else the last nominal one.
 
     >>> lines = ["@attribute a0 real", "@attribute a1 real", "@attribute target {1,2}", "@data", "3,4,1"]
@@ -44,7 +44,7 @@ def read(text: str, *, file: str, label: str | None = None, padded: bool = False
         if len({len(column) for column in columns}) != 1:
             raise DataError(f"{file}, line {line}: channels differ in length: a sample needs equal channels.")
         series.append(np.array(columns, dtype=np.float64).T)
-    return stack(series, labels if target is not None else None, file=file, padded=padded)
+    return stack(series, labels if target is not None else None, file=file, padded=padded, gaps=gaps)
 
 
 def _cells(text: str, quote: str, file: str, line: int) -> list[str]:

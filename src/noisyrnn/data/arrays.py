@@ -47,7 +47,7 @@ def read(content: bytes, *, file: str, columns: Columns) -> Sequences:
     with np.errstate(over="ignore"):  # of longer floating-point numbers than ours; refused where they are stacked
         series = [one[:length].astype(np.float64) for one, length in zip(x, lengths.tolist(), strict=True)]
     labels = None if y is None else _labels(y, file)
-    return stack(series, labels, file=file, padded=columns.padded)
+    return stack(series, labels, file=file, padded=columns.padded, gaps=columns.gaps)
 
 
 def _labels(y: NDArray[Any], file: str) -> list[str]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -156,13 +156,21 @@ class _Carriers:
         return advance
 
 
+_PATIENCE = 1800.0  # seconds for another process, which may be stopped
+
+
 @contextmanager
 def _alone() -> Iterator[None]:
     """One process at a time fetches into a cache; others wait and then find what they need."""
     try:
         cache().mkdir(parents=True, exist_ok=True)
         lock = FileLock(cache() / ".lock")
-        lock.acquire()
+        lock.acquire(timeout=_PATIENCE)
+    except Timeout as error:
+        raise DataError(
+            f"Another process has been fetching into {cache()} for {_PATIENCE / 60:g} minutes: run again when it is "
+            "done, or end it if it is stopped."
+        ) from error
     except OSError as error:
         raise DataError(
             f"The cache {cache()} cannot be written ({error.strerror}): let NOISYRNN_CACHE name a directory "

@@ -42,9 +42,9 @@ def contents(content: bytes, file: str, columns: Columns | None = None) -> Seque
     except UnicodeDecodeError as error:
         raise DataError(f"{file} is not text in UTF-8 (byte {error.start}): save it as UTF-8.") from error
     if suffix == ".ts":
-        return ts.read(text, file=file, padded=columns.padded)
+        return ts.read(text, file=file, padded=columns.padded, gaps=columns.gaps)
     if suffix == ".arff":
         label = columns.label if isinstance(columns.label, str) else None
-        return arff.read(text, file=file, label=label, padded=columns.padded)
+        return arff.read(text, file=file, label=label, padded=columns.padded, gaps=columns.gaps)
     cells = delimited.parse_delimited(text, delimiter=_DELIMITERS[suffix], label=columns.label, file=file)
     return grid.series(cells, columns, file=file)

@@ -29,6 +29,8 @@ class Columns:
     time: str | None = None
     labelled: bool = True
     padded: bool = False
+    gaps: bool = False
+    """Whether values may be missing, and then are NaN."""
 
 
 def series(grid: Grid, columns: Columns, *, file: str) -> Sequences:
@@ -42,7 +44,7 @@ def series(grid: Grid, columns: Columns, *, file: str) -> Sequences:
     if columns.case is not None:
         case = grid.column(columns.case, file)
         time = None if columns.time is None else grid.column(columns.time, file)
-        return cases(grid, label=label, case=case, time=time, padded=columns.padded, file=file)
+        return cases(grid, label=label, case=case, time=time, padded=columns.padded, gaps=columns.gaps, file=file)
     parts: list[Padded] = []
     labels: list[str] = []
     places = Places(grid)
@@ -55,18 +57,19 @@ def series(grid: Grid, columns: Columns, *, file: str) -> Sequences:
     def where(sample: int, time: int, feature: int) -> str:
         return grid.place(places.line(sample), _column(time, label))
 
-    return assemble(parts, None if label is None else labels, file=file, padded=columns.padded, where=where)
+    told = None if label is None else labels
+    return assemble(parts, told, file=file, padded=columns.padded, gaps=columns.gaps, where=where)
 
 
 def _alike(block: Block, label: int | None, file: str) -> tuple[Padded, list[str]] | None:
     """Series and labels of a block whose rows are alike; None if they have to be looked at one by one."""
     if block.table is None or (label is not None and label >= block.table.num_columns):
         return None
-    names = [] if label is None else texts(block.table.column(label))
     columns = [column for index, column in enumerate(block.table.columns) if index != label]
-    if not columns or not all(name.strip() for name in names):
-        return None
     try:
+        names = [] if label is None else texts(block.table.column(label))
+        if not columns or not all(name.strip() for name in names):
+            return None
         part = _in_lists(columns[0], file) if _holds_lists(columns) else _in_columns(columns)
     except refusals():
         return None
@@ -146,5 +149,7 @@ def _label(grid: Grid, columns: Columns, file: str) -> int | None:
         return 0  # as the UCR archive has it
     named = [index for index, name in enumerate(grid.header) if name.lower() in LABELS]
     if len(named) != 1:
-        raise DataError(f"{file}: which of the columns {shortened(grid.header)} is the label? Name it with label=.")
+        raise DataError(
+            f"{file}: which of the columns {shortened(grid.header)} is the label? Name it with label= (--target)."
+        )
     return named[0]

@@ -34,7 +34,9 @@ class _Codes:
         return np.fromiter(map(self.known.__getitem__, given), dtype=np.int64, count=len(given))
 
 
-def cases(grid: Grid, *, label: int | None, case: int, time: int | None, padded: bool = False, file: str) -> Sequences:
+def cases(
+    grid: Grid, *, label: int | None, case: int, time: int | None, padded: bool = False, gaps: bool = False, file: str
+) -> Sequences:
     """Series of all cases, in the order in which they first come; without ``time``, rows are in order.
 
     >>> from noisyrnn.data.delimited import parse_delimited
@@ -65,6 +67,7 @@ def cases(grid: Grid, *, label: int | None, case: int, time: int | None, padded:
     else:
         _refuse_no_time(x[:, 0], grid, places, time, file)
         order = np.lexsort((x[:, 0], code))
+        _refuse_time_twice(x[:, 0], code, order, grid, places, time, file)
         x = x[:, 1:]
     lengths = np.bincount(code, minlength=len(known.known))
     starts = np.cumsum(lengths) - lengths
@@ -77,21 +80,21 @@ def cases(grid: Grid, *, label: int | None, case: int, time: int | None, padded:
         return grid.place(places.line(int(order[starts[sample] + instant])), features[feature])
 
     told = None if label is None else [names[one] for one in given[first]]
-    return assemble([Padded.of(held, lengths)], told, file=file, padded=padded, where=where)
+    return assemble([Padded.of(held, lengths)], told, file=file, padded=padded, gaps=gaps, where=where)
 
 
 def _alike(block: Block, label: int | None, case: int, columns: list[int], width: int) -> _Part | None:
     """The rows of a block that are alike; None if they have to be looked at one by one."""
-    if block.table is None or block.table.num_columns != width:
+    if block.table is None or block.table.num_columns != width or (label or 0) >= width:
         return None
-    names = texts(block.table.column(case))
-    if not all(name.strip() for name in names):
-        return None  # perhaps a blank row
     try:
+        names = texts(block.table.column(case))
+        labels = [] if label is None else texts(block.table.column(label))
         numbers = numbers_in([block.table.column(index) for index in columns])
     except refusals():
         return None
-    return _Part(cases=names, labels=[] if label is None else texts(block.table.column(label)), numbers=numbers)
+    blank = not all(name.strip() for name in names)  # perhaps a whole row of nothing
+    return None if blank else _Part(cases=names, labels=labels, numbers=numbers)
 
 
 def _one_by_one(block: Block, grid: Grid, label: int | None, case: int, columns: list[int], file: str) -> _Part:
@@ -100,7 +103,7 @@ def _one_by_one(block: Block, grid: Grid, label: int | None, case: int, columns:
         if len(row) != width:
             raise DataError(f"{file}, {grid.unit} {line}: {len(row)} cells, but the header names {width}.")
         names.append(str(row[case]))
-        if label is not None:
+        if label is not None and label < width:  # else a row further down is too long, and refused
             labels.append(str(row[label]))
         numbers.append([number(row[index], file=file, where=partial(grid.place, line, index)) for index in columns])
     return _Part(cases=names, labels=labels, numbers=np.array(numbers, dtype=np.float64).reshape(-1, len(columns)))
@@ -111,6 +114,23 @@ def _refuse_no_time(times: NDArray[np.float64], grid: Grid, places: Places, time
         return
     line = places.line(int(np.argmin(np.isfinite(times))))
     raise DataError(f"{file}, {grid.place(line, time)}: no finite time: rows of a case are ordered by it.")
+
+
+def _refuse_time_twice(
+    times: NDArray[np.float64],
+    code: NDArray[np.int64],
+    order: NDArray[np.int64],
+    grid: Grid,
+    places: Places,
+    time: int,
+    file: str,
+) -> None:
+    twice = (np.diff(times[order]) == 0) & (np.diff(code[order]) == 0)
+    if twice.any():
+        row = int(order[1:][twice].min())
+        raise DataError(
+            f"{file}, {grid.place(places.line(row), time)}: the same time twice in one case: keep one of the rows."
+        )
 
 
 def _refuse_two_labels(

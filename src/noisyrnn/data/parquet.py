@@ -47,7 +47,7 @@ class _File:
                 refuse_beyond(batch.nbytes, f"{self.file} unfolds to")
                 table = arrow().Table.from_batches([batch])
                 room.take(_numbers(table), batch.num_rows)
-                yield Block(table=table, rows=_Rows(table=table, before=before))
+                yield Block(table=table, rows=_Rows(table=table, before=before, held=self))
                 before += batch.num_rows
         except DataError:
             raise
@@ -63,9 +63,13 @@ class _File:
 class _Rows:
     table: Any
     before: int
+    held: _File
 
     def __iter__(self) -> Iterator[Row]:
-        columns = [column.to_pylist() for column in self.table.columns]
+        try:
+            columns = [column.to_pylist() for column in self.table.columns]
+        except refusals() as error:  # text that is none
+            raise self.held.damage(error) from error
         yield from enumerate(zip(*columns, strict=True), start=self.before + 1)
 
 

@@ -54,15 +54,22 @@ Where = Callable[[int, int, int], str]
 
 
 def stack(
-    series: Sequence[NDArray[np.float64]], labels: Sequence[str] | None, *, file: str, padded: bool = False
+    series: Sequence[NDArray[np.float64]],
+    labels: Sequence[str] | None,
+    *,
+    file: str,
+    padded: bool = False,
+    gaps: bool = False,
 ) -> Sequences:
     """One array of all series (time, feature); with ``padded``, NaN at the end of a series ends it.
+
+    With ``gaps`` other values may be missing, too, and stay NaN.
 
     >>> both = stack([np.ones((2, 1)), np.ones((3, 1))], ["a", "b"], file="own.ts")
     >>> both.x[..., 0].tolist(), both.lengths.tolist()
     ([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]], [2, 3])
     """
-    return assemble([pad(series, file=file)], labels, file=file, padded=padded)
+    return assemble([pad(series, file=file)], labels, file=file, padded=padded, gaps=gaps)
 
 
 def pad(series: Sequence[NDArray[np.float64]], *, file: str) -> Padded:
@@ -90,9 +97,13 @@ def assemble(
     *,
     file: str,
     padded: bool = False,
+    gaps: bool = False,
     where: Where | None = None,
 ) -> Sequences:
-    """All parts as one array, looked through: there are series, none is empty, and every number is finite."""
+    """All parts as one array, looked through: there are series, none is empty, and every number is finite.
+
+    With ``gaps`` a number may be missing, NaN.
+    """
     parts = [part.unpadded() if padded else part for part in parts if len(part.x)]
     if not parts:
         raise DataError(f"{file} holds no series: it needs at least one.")
@@ -109,15 +120,20 @@ def assemble(
             time = min(shape[1], part.x.shape[1])  # of nothing but padding, where a part has more
             x[begin : begin + len(part.x), :time] = part.x[:, :time]
             begin += len(part.x)
-    _refuse_gaps(x, lengths, file, where)
+    _refuse_unfinite(x, lengths, file, where, gaps)
     equal = bool((lengths == lengths[0]).all())
     return Sequences(x=x, lengths=None if equal else lengths, labels=None if labels is None else tuple(labels))
 
 
-def _refuse_gaps(x: NDArray[np.float32], lengths: NDArray[np.int64], file: str, where: Where | None) -> None:
-    if np.isfinite(x).all():
+def _refuse_unfinite(
+    x: NDArray[np.float32], lengths: NDArray[np.int64], file: str, where: Where | None, gaps: bool
+) -> None:
+    allowed = np.isfinite(x)
+    if gaps and not allowed.all():
+        allowed |= np.isnan(x)
+    if allowed.all():
         return
-    sample, time, feature = np.argwhere(~np.isfinite(x))[0].tolist()
+    sample, time, feature = np.argwhere(~allowed)[0].tolist()
     value = x[sample, time, feature]
     hint = "missing" if np.isnan(value) else "infinite or too large"
     ends = np.isnan(x[sample, time : lengths[sample]]).all()

@@ -14,7 +14,7 @@ from noisyrnn.data.lines import lines
 from noisyrnn.data.sequences import Sequences, numbers, stack
 
 
-def read(text: str, *, file: str, padded: bool = False) -> Sequences:
+def read(text: str, *, file: str, padded: bool = False, gaps: bool = False) -> Sequences:
     """Series and labels of a .ts file.
 
     >>> read("@classLabel true a b\\n@data\\n1,2:3,4:a\\n5,6:7,8:b", file="own.ts").x.tolist()
@@ -44,7 +44,7 @@ def read(text: str, *, file: str, padded: bool = False) -> Sequences:
         series.append(_channels(channels, file, line_number))
     if not inside:
         raise DataError(f"{file} has no @data line: it is truncated or not a .ts file.")
-    return stack(series, labels or None, file=file, padded=padded)
+    return stack(series, labels or None, file=file, padded=padded, gaps=gaps)
 
 
 def _refuse(header: dict[str, str], file: str) -> None:

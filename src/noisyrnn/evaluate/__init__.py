@@ -3,6 +3,7 @@
 from noisyrnn.evaluate.accuracies import (
     Clean,
     Measure,
+    Proof,
     accuracy,
     attacked,
     logits,
@@ -18,6 +19,7 @@ __all__ = [
     "Clean",
     "Margins",
     "Measure",
+    "Proof",
     "accuracy",
     "attacked",
     "attacked_radius",

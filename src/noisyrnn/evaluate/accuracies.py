@@ -21,10 +21,11 @@ from noisyrnn.attack import Adversary, Attack, Norm
 from noisyrnn.data import Split
 from noisyrnn.perturb import Perturbation
 from noisyrnn.perturb.fault import Ranged
-from noisyrnn.rnn import AnyFault, HardwareFault, StateNoise, StateRounding, StuckUnits, faulty
+from noisyrnn.rnn import AnyFault, Classifier, HardwareFault, NoGain, StateNoise, StateRounding, StuckUnits, faulty
 from noisyrnn.rnn.mode import evaluating
 from noisyrnn.sde import Key, fresh_key
 from noisyrnn.setting import Setting
+from noisyrnn.theory.margin.certified_gain import gain_certificate
 
 _BATCH = 1000  # large enough to keep a core busy, small enough for 784 instants with gradients
 _FAULTY_BATCH = 500  # a random number for each state at each of 784 instants
@@ -44,7 +45,25 @@ class Clean(Setting):
         return 0.0
 
 
-Measure = Annotated[Clean | Perturbation | Attack | AnyFault, Field(discriminator="kind")]
+class Proof(Setting):
+    """Every x~ within the radius: a sample counts where its answer is right and proved to stay (gain certificate).
+
+    The radius is the root of the mean over the steps of |x~ - x|^2; with ``whole`` it is the l2 length over all steps.
+
+    >>> Proof(radius=0.05).level
+    0.05
+    """
+
+    kind: Literal["certified"] = "certified"
+    radius: float = Field(gt=0, allow_inf_nan=False)
+    whole: bool = False
+
+    @property
+    def level(self) -> float:
+        return self.radius
+
+
+Measure = Annotated[Clean | Perturbation | Attack | Proof | AnyFault, Field(discriminator="kind")]
 """What is done to the data before the network sees them, or to the network; in JSON the field ``kind`` tells which."""
 
 
@@ -57,7 +76,7 @@ def name_of(measure: Measure) -> str:
     ('salt-pepper', 'fgsm clipped')
     """
     name = {"salt-and-pepper": "salt-pepper"}.get(measure.kind, measure.kind)
-    if getattr(measure, "norm", None) is Norm.L2:
+    if getattr(measure, "norm", None) is Norm.L2 or (isinstance(measure, Proof) and measure.whole):
         name += " l2"
     if isinstance(measure, StateNoise) and not measure.relative:
         name += " absolute"
@@ -143,6 +162,8 @@ def accuracy(
     refuse_unfinite(split.x)
     if isinstance(measure, HardwareFault):
         return _accuracy_with_fault(network, split, measure, generator, batch)
+    if isinstance(measure, Proof):
+        return 100 * proved_share(network, split, measure)
     attack = measure if isinstance(measure, Adversary) else None
     fault = None if isinstance(measure, Adversary) else with_range(measure, split.x)
     right_count = 0
@@ -173,6 +194,15 @@ def _accuracy_with_fault(
             answers = worn(split.x[piece].to(weight), key=Key(value=key.value, sample=piece.start), **call)
             right += int((answers.argmax(dim=1).cpu() == split.y[piece]).sum())
     return 100 * right / len(split)
+
+
+def proved_share(network: nn.Module, split: Split, measure: Proof) -> float:
+    """Share of the samples that are answered rightly and certified to the radius; refused where nothing is proved."""
+    if not isinstance(network, Classifier):
+        raise NoGain(f"A certificate is about a Classifier, got {type(network).__name__}.")
+    found = gain_certificate(network, split.x, lengths=split.lengths)
+    radius = found.radius if measure.whole else found.rms
+    return float(((found.label == split.y) & (radius >= measure.radius)).double().mean())
 
 
 def attacked(

@@ -1,8 +1,11 @@
 """The literature: each model from its own paper, its setting beside it, and the prescribed hyper-parameters."""
 
+from noisyrnn.models.certified import Certified, CertifiedRNN
+from noisyrnn.models.certified_cell import Contraction
 from noisyrnn.models.classic import ClassicRNN, ClassicRNNSetting, Recurrence
 from noisyrnn.models.cornn import CoRNN, CoRNNSetting, Damping
 from noisyrnn.models.exprnn import ExpRNN, ExpRNNSetting
+from noisyrnn.models.fronted import FrontedSetting, FrontEndSetting
 from noisyrnn.models.lru import LRU, LRUSetting
 from noisyrnn.models.matrices import Parametrisation, RotationStart
 from noisyrnn.models.noisy_gates import MinGRU, MinGRUSetting, NoisyGRU, NoisyGRUSetting
@@ -16,14 +19,19 @@ __all__ = [
     "PRESETS",
     "Antisymmetric",
     "AntisymmetricRNN",
+    "Certified",
+    "CertifiedRNN",
     "ClassicRNN",
     "ClassicRNNSetting",
     "CoRNN",
     "CoRNNSetting",
+    "Contraction",
     "Convention",
     "Damping",
     "ExpRNN",
     "ExpRNNSetting",
+    "FrontEndSetting",
+    "FrontedSetting",
     "Initialisation",
     "LRUSetting",
     "Lipschitz",

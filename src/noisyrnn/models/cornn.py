@@ -17,7 +17,6 @@ from noisyrnn.models.choice import refuse_other
 from noisyrnn.models.model import ModelSetting
 from noisyrnn.rnn import native
 from noisyrnn.rnn.cell import Call, Cell, FastPath, Sequenced, States
-from noisyrnn.rnn.reference import scan_built
 from noisyrnn.rnn.stack import StackedLayer
 from noisyrnn.sde.steps import ConstantStep
 
@@ -88,27 +87,12 @@ class _BuiltCoRNNCell(Cell, FastPath):
 
     def by_kernel(self, x: Tensor, states: States, call: Call) -> Sequenced:
         y_0, z_0 = states
-
-        def reference(
-            sequence: Tensor, y: Tensor, z: Tensor, Wy: Tensor, Wz: Tensor, V: Tensor | None, b: Tensor | None
-        ) -> tuple[Tensor, Tensor]:
-            whole = _Whole(self.cell, Wy, Wz, V, b)
-            found, _ = scan_built(whole, sequence, (y, z), lengths=call.lengths)
-            return found[..., : self.units], found[..., self.units :]
-
         scanned = native.cornn_scan(
             x, y_0, z_0, self.Wy, self.Wz, self.V, self.b, dt=self.cell.step_size.dt, gamma=self.cell.gamma,
             eps=self.cell.epsilon, implicit=self.cell.damping is Damping.IMPLICIT, lengths=call.lengths,
-            chunk=call.chunk, states=call.outputs, reference=reference,
+            chunk=call.chunk, states=call.outputs,
         )  # fmt: skip
         return scanned.y, (scanned.last_y, scanned.last_z)
-
-
-class _Whole(_BuiltCoRNNCell):
-    """Shows both states."""
-
-    def observe(self, states: States) -> Tensor:
-        return torch.cat(states, dim=-1)
 
 
 class CoRNNSetting(ModelSetting):

@@ -19,7 +19,6 @@ from noisyrnn.models.matrices import Orthogonal, Parametrisation, RotationStart
 from noisyrnn.models.model import Count, ModelSetting
 from noisyrnn.rnn import native
 from noisyrnn.rnn.cell import Call, Cell, FastPath, Sequenced, States
-from noisyrnn.rnn.reference import scan_built
 from noisyrnn.rnn.stack import StackedLayer
 
 
@@ -80,14 +79,8 @@ class _BuiltExpRNNCell(Cell, FastPath):
         return self
 
     def by_kernel(self, x: Tensor, states: States, call: Call) -> Sequenced:
-        def reference(sequence: Tensor, h: Tensor, Q: Tensor, b: Tensor, U: Tensor | None) -> Tensor:
-            cell = _BuiltExpRNNCell(self.inputs, Q, b, U)
-            return scan_built(cell, sequence, (h,), lengths=call.lengths)[0]
-
         Q, b, U = self.tensors
-        scanned = native.exprnn_scan(
-            x, states[0], Q, b, U, lengths=call.lengths, chunk=call.chunk, states=call.outputs, reference=reference
-        )
+        scanned = native.exprnn_scan(x, states[0], Q, b, U, lengths=call.lengths, chunk=call.chunk, states=call.outputs)
         return scanned.states, (scanned.last,)
 
 

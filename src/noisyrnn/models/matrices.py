@@ -43,7 +43,8 @@ def upper_skew(A: Square) -> Square:
 def cayley(S: Square) -> Square:
     """(I + S)^-1 (I - S): orthogonal for skew S, without eigenvalue -1."""
     identity = torch.eye(S.shape[0], dtype=S.dtype, device=S.device)
-    return torch.linalg.solve(identity + S, identity - S)
+    # (I + S)^-1 (2 I - (I + S)); an inverse has a cheaper gradient than a solution.
+    return 2 * torch.linalg.inv(identity + S) - identity
 
 
 def polar(M: Square) -> Square:
@@ -72,7 +73,8 @@ class Orthogonal(nn.Module):
 
     With the dynamic trivialisation (Lezcano-Casado 2019) the base moves to the current Q every ``rebase`` training
     sequences (None: only at the start), *before* Q is built, so that the gradient is that of the new base; every
-    ``polish`` rebases the base is made exactly orthogonal again.
+    ``polish`` rebases the base is made exactly orthogonal again. Given a ``base``, Q begins there, whatever the
+    parametrisation; else at rotations by random angles.
 
     >>> Q = Orthogonal(4, Parametrisation.DYNAMIC)()
     >>> torch.allclose(Q @ Q.mT, torch.eye(4), atol=1e-5)
@@ -90,6 +92,7 @@ class Orthogonal(nn.Module):
         start: RotationStart = RotationStart.CAYLEY,
         rebase: int | None = 100,
         polish: int = 100,
+        base: Square | None = None,
     ) -> None:
         super().__init__()
         for name, number in {"rebase": rebase, "polish": polish}.items():
@@ -100,21 +103,20 @@ class Orthogonal(nn.Module):
         self.parametrisation = parametrisation
         self.rebase = rebase
         self.polish = polish
-        angles = block_rotations(units, start)
-        self.A = nn.Parameter(angles)
-        if parametrisation is Parametrisation.DYNAMIC:
-            self.register_buffer("base", torch.matrix_exp(upper_skew(angles)))
+        dynamic = parametrisation is Parametrisation.DYNAMIC
+        angles = block_rotations(units, start) if base is None else torch.zeros(units, units)
+        self.based = dynamic or base is not None
+        self.A = nn.Parameter(torch.zeros_like(angles) if dynamic else angles)
+        if self.based:
+            self.register_buffer("base", torch.matrix_exp(upper_skew(angles)) if base is None else base)
+        if dynamic:
             self.register_buffer("sequences", torch.zeros((), dtype=torch.int64))
-            nn.init.zeros_(self.A)
 
     def forward(self) -> Square:
-        if self.parametrisation is Parametrisation.CAYLEY:
-            return cayley(upper_skew(self.A))
-        if self.parametrisation is Parametrisation.EXPONENTIAL:
-            return torch.matrix_exp(upper_skew(self.A))
-        if self.training and torch.is_grad_enabled():
+        if self.parametrisation is Parametrisation.DYNAMIC and self.training and torch.is_grad_enabled():
             self._count()
-        return self.base @ torch.matrix_exp(upper_skew(self.A))
+        turn = cayley if self.parametrisation is Parametrisation.CAYLEY else torch.matrix_exp
+        return self.base @ turn(upper_skew(self.A)) if self.based else turn(upper_skew(self.A))
 
     def extra_repr(self) -> str:
         return f"units={len(self.A)}, parametrisation={self.parametrisation}"

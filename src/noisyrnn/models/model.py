@@ -18,7 +18,7 @@ Layers = Annotated[int, Field(ge=1, le=64)]
 Substeps = Annotated[int, Field(ge=1, le=1000)]
 Count = Annotated[int, Field(ge=1, le=2**31)]
 
-_OF_THE_CLASSIFIER = ("kind", "hidden", "pooling")
+_OF_THE_CLASSIFIER = ("kind", "hidden", "pooling", "temperature")
 """Fields that are no option of the layer."""
 
 

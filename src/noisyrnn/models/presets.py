@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from noisyrnn.models.certified import Certified
 from noisyrnn.models.classic import ClassicRNNSetting
 from noisyrnn.models.cornn import CoRNNSetting
 from noisyrnn.models.exprnn import ExpRNNSetting
@@ -27,7 +28,8 @@ Model = Annotated[
     | ClassicRNNSetting
     | NoisyGRUSetting
     | MinGRUSetting
-    | LRUSetting,
+    | LRUSetting
+    | Certified,
     Field(discriminator="kind"),
 ]
 """Any model's setting; its ``kind`` says which, in JSON too."""

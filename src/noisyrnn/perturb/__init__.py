@@ -12,6 +12,10 @@ two other readings of its words, with u uniform in [0, 1),
     uniform             x~ = x + sigma u
     salt                P(x~ = max) = p,   P(x~ = x) = 1 - p
 
+one to train with, where the strength is not known,
+
+    white up to         x~ = x + s xi,   s uniform in [0, sigma] for each sample
+
 and faults of real sensors: of the value (bias, gain, drift, spikes, bursts, clipping, quantisation, baseline wander,
 hum, one Fourier mode, electrode motion, muscle artefact), of availability (dropped and lost samples, a gap, a stuck
 sensor, a dead channel) and of timing (jitter, shift, stretch, compress). ``severities`` grades them, in units of the
@@ -31,7 +35,8 @@ from pydantic import Field
 
 from noisyrnn.perturb.availability import DeadChannel, Gap, LostSamples, Stuck
 from noisyrnn.perturb.fault import Fault
-from noisyrnn.perturb.noise import Multiplicative, Salt, SaltAndPepper, Uniform, White
+from noisyrnn.perturb.mixture import FaultMixture, Strengths
+from noisyrnn.perturb.noise import Multiplicative, Salt, SaltAndPepper, Uniform, White, WhiteUpTo
 from noisyrnn.perturb.sensor import (
     BaselineWander,
     Bursts,
@@ -52,6 +57,7 @@ Perturbation = Annotated[
     | SaltAndPepper
     | Uniform
     | Salt
+    | WhiteUpTo
     | DroppedSamples
     | Bursts
     | Drift
@@ -88,6 +94,7 @@ __all__ = [
     "DroppedSamples",
     "ElectrodeMotion",
     "Fault",
+    "FaultMixture",
     "FourierMode",
     "Gain",
     "Gap",
@@ -105,10 +112,12 @@ __all__ = [
     "Shift",
     "Spikes",
     "Spread",
+    "Strengths",
     "Stretch",
     "Stuck",
     "TimeJitter",
     "Uniform",
     "White",
+    "WhiteUpTo",
     "severities",
 ]

@@ -32,6 +32,26 @@ class White(Fault):
         return x + self.sigma * normal(x, x.shape[1:], generator)
 
 
+class WhiteUpTo(Fault):
+    """x + s xi, s uniform in [0, sigma] for each sample: what to train with for white noise of unknown strength.
+
+    >>> x = WhiteUpTo(sigma=1.0)(torch.zeros(2, 1000, 1), torch.Generator().manual_seed(0))
+    >>> strengths = x.std(dim=1)
+    >>> bool((strengths < 1.1).all()), bool((strengths[0] - strengths[1]).abs() > 0.05)
+    (True, True)
+    """
+
+    kind: Literal["white-up-to"] = "white-up-to"
+    sigma: Strength
+
+    @override
+    def _faulty(self, x: Tensor, generator: torch.Generator) -> Tensor:
+        # The strength is made from one more normal number, so that samples are drawn one after the other.
+        xi = normal(x, (x.shape[1] * x.shape[2] + 1,), generator)
+        strength = self.sigma * torch.special.ndtr(xi[:, -1]).reshape(-1, 1, 1)
+        return x + strength * xi[:, :-1].reshape(x.shape)
+
+
 class Uniform(Fault):
     """x + sigma u, u uniform in [0, 1): a reading of the paper's white noise; its mean is sigma / 2, not 0.
 

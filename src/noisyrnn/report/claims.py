@@ -81,7 +81,7 @@ def verdict(low: float, high: float, margin: float) -> Verdict:
 
 
 def finding(claim: Claim, found: Runs, experiments: Sequence[About], names: dict[str, str]) -> Finding:
-    """The claim decided in the regime with the most to say: two seeds or more, the paper's, the most pairs, epochs."""
+    """The claim decided by the protocol with most paired seeds, which is named; of equals the paper's, the longest."""
     known = Finding(
         claim=claim,
         sentence=labels.claim(claim, names),
@@ -95,7 +95,7 @@ def finding(claim: Claim, found: Runs, experiments: Sequence[About], names: dict
             pairs = _pairs(better, found[claim.worse, regime].get(claim.column, {}))
             if pairs:
                 epochs = max(row.epochs for row in better.values())
-                choices.append((len(pairs) > 1, regime.paper, len(pairs), epochs, regime, pairs))
+                choices.append((len(pairs), regime.paper, epochs, regime, pairs))
     if not choices:
         return known
     *_, regime, differences = max(choices)

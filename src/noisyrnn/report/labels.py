@@ -10,6 +10,7 @@ from noisyrnn.rows import Column, Description, Row, plain
 
 _KINDS = {
     "antisymmetric": "Antisymmetric RNN",
+    "certified": "Certified RNN",
     "cornn": "coRNN",
     "exprnn": "Exponential RNN",
     "lipschitz": "Lipschitz RNN",
@@ -28,6 +29,8 @@ _MEASURES = {
     "salt-pepper": ("Salt and pepper", "α"),
     "uniform": ("Uniform noise", "σ"),
     "salt": ("Salt", "α"),
+    "certified": ("Certified", "RMS"),
+    "certified l2": ("Certified", "l2"),
     "fgsm": ("Adversarial, FGSM", "r"),
     "fgsm clipped": ("Adversarial, FGSM clipped", "r"),
     "pgd": ("Adversarial, PGD", "r"),

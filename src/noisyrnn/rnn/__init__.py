@@ -2,10 +2,14 @@
 
 from noisyrnn.rnn.cell import Call, Cell, FastPath, NoisePath
 from noisyrnn.rnn.faulty_layer import faulty
+from noisyrnn.rnn.front_end import FrontEnd, stride_rule
+from noisyrnn.rnn.fronted import FrontedClassifier
+from noisyrnn.rnn.gain import Gain, NoGain
 from noisyrnn.rnn.layer import Layer
 from noisyrnn.rnn.mode import evaluating
 from noisyrnn.rnn.network import Classifier
 from noisyrnn.rnn.pooling import Pooling
+from noisyrnn.rnn.readout import EqualRows
 from noisyrnn.rnn.reference import held, integrate, interpolated, scan
 from noisyrnn.rnn.routes import Route, chosen, routed
 from noisyrnn.rnn.sde_cell import SDECell
@@ -29,10 +33,15 @@ __all__ = [
     "Call",
     "Cell",
     "Classifier",
+    "EqualRows",
     "FastPath",
     "FlippedUnits",
+    "FrontEnd",
+    "FrontedClassifier",
+    "Gain",
     "HardwareFault",
     "Layer",
+    "NoGain",
     "NoisePath",
     "Pooling",
     "Route",
@@ -54,4 +63,5 @@ __all__ = [
     "interpolated",
     "routed",
     "scan",
+    "stride_rule",
 ]

@@ -15,13 +15,14 @@ import torch
 from torch import Tensor, nn
 
 from noisyrnn.rnn import native
+from noisyrnn.rnn.gain import Gain, NoGain, Rounded
 from noisyrnn.sde.brownian import Key, draw, uniform
 
 States = tuple[Tensor, ...]
-"""Hidden states of one instant, (batch, units) each: one for most cells; (y, z), position and velocity, for coRNN's."""
+"""Hidden states of one instant, (batch, width) each: one for most cells; (y, z), position and velocity, for coRNN's."""
 
 Sequenced = tuple[Tensor | None, States]
-"""Outputs of a sequence (time, batch, units), None where they were not asked for, and its last states."""
+"""Outputs of a sequence (time, batch, outputs), None where they were not asked for, and its last states."""
 
 
 class NoisePath(NamedTuple):
@@ -39,7 +40,8 @@ class Call(NamedTuple):
     """What is asked of one run over a sequence (time, batch, inputs).
 
     Noise is on where a ``key`` is given. ``dt`` is (time, 1 or batch, 1) and replaces the cell's own step size. Beyond
-    its length a sample's state is held. ``outputs=False`` says that only the last states matter. With ``chunk`` the
+    its length a sample's state is held. ``outputs=False`` says that only the last states matter, ``mean=True`` that of
+    the outputs only their mean over the valid steps does: it comes as a sequence of one step. With ``chunk`` the
     kernel keeps every chunk-th state only and computes the rest again in its backward pass.
     """
 
@@ -48,10 +50,14 @@ class Call(NamedTuple):
     lengths: Tensor | None = None
     outputs: bool = True
     chunk: int | None = None
+    mean: bool = False
 
 
 class FastPath(ABC):
     """A whole sequence at once, with the numbers of the reference loop to rounding."""
+
+    averages: bool = False
+    """Whether ``by_kernel`` itself gives the mean of the outputs where a call asks for it."""
 
     @abstractmethod
     def by_kernel(self, x: Tensor, states: States, call: Call) -> Sequenced | None:
@@ -65,7 +71,8 @@ class FastPath(ABC):
 class Cell(nn.Module, ABC):
     """One step of a recurrent network.
 
-    An own cell needs ``step``; ``encode``, ``built`` and ``fast_path`` are for speed, ``observe`` for several states.
+    An own cell needs ``step``; ``encode``, ``built`` and ``fast_path`` are for speed, ``observe``, ``widths`` and
+    ``outputs`` for states and outputs that are not one and the same, ``gain`` for those who prove things.
 
     >>> class Leaky(Cell):
     ...     def step(self, states, u, dt, xi, uniforms):
@@ -94,13 +101,40 @@ class Cell(nn.Module, ABC):
         self.units = units
 
     @property
+    def widths(self) -> tuple[int, ...]:
+        """Numbers in each hidden state."""
+        return (self.units,) * self.arity
+
+    @property
+    def outputs(self) -> int:
+        """Numbers that it shows to the outside."""
+        return self.units
+
+    def gain(self) -> Gain:
+        """How much larger than a change of the inputs that of the outputs can be; refused where nobody has proved it.
+
+        >>> import noisyrnn
+        >>> noisyrnn.LipschitzRNN(1, 4).cells[0].gain()
+        Traceback (most recent call last):
+        noisyrnn.rnn.gain.NoGain: SDECell has no gain that holds for every input and weight...
+        """
+        raise NoGain(
+            f"{type(self).__name__} has no gain that holds for every input and weight; use CertifiedRNN, which has one "
+            "by construction."
+        )
+
+    def rounding(self, x: Tensor, lengths: Tensor | None) -> Rounded:
+        """Outputs for x from the start, without noise, and bounds of what rounding adds to them."""
+        raise NoGain(f"The rounding of {type(self).__name__} is not bounded here; use CertifiedRNN.")
+
+    @property
     def noisy(self) -> bool:
         """Whether the cell has any noise to switch on."""
         return self.noises > 0 or self.takes_uniforms
 
     def start(self, batch: int, like: Tensor) -> States:
         """Initial states: zeros."""
-        return tuple(like.new_zeros(batch, self.units) for _ in range(self.arity))
+        return tuple(like.new_zeros(batch, width) for width in self.widths)
 
     def encode(self, x: Tensor) -> Tensor:
         """Drive u of a whole input sequence."""

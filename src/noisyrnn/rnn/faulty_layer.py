@@ -60,7 +60,7 @@ def faulty(network: _N, fault: HardwareFault, generator: torch.Generator | None 
         )
     chance = fresh_key(generator)
     if isinstance(fault, WeightFault):
-        return _with_spoilt_weights(network, fault, torch.Generator().manual_seed(chance.value >> 1))
+        return _with_spoilt_weights(network, fault, torch.Generator().manual_seed(chance.number() >> 1))
     if not isinstance(fault, StateFault):
         raise ValueError(f"A fault of hardware is a state fault or a weight fault, got {type(fault).__name__}.")
     worn: Any = copy.deepcopy(network).eval()
@@ -199,7 +199,7 @@ def _cells(layer: Layer) -> list[Cell]:
 
 
 def _hit(cell: Cell, fault: StateFault, key: Key) -> Tensor:
-    drawn = torch.rand(cell.units, generator=torch.Generator().manual_seed((key.value ^ key.stream) >> 1))
+    drawn = torch.rand(cell.units, generator=torch.Generator().manual_seed((key.number() ^ key.stream) >> 1))
     return drawn < fault.units
 
 

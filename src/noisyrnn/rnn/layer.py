@@ -13,16 +13,21 @@ for batches that are split and the first step's for sequences that are fed piece
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from noisyrnn.rnn.arguments import check_input, given_states
+from noisyrnn.rnn.autocast import in_full_precision
 from noisyrnn.rnn.cell import Call, Cell, States
+from noisyrnn.rnn.gain import Gain, NoGain
 from noisyrnn.rnn.irregular import step_sizes
 from noisyrnn.rnn.lengths import checked_lengths, reversed_in_time, zero_beyond
 from noisyrnn.rnn.routes import Route, run
+from noisyrnn.rnn.tracing import traced
 from noisyrnn.sde.brownian import Channel, Key, fresh_key, uniform
 from noisyrnn.sde.steps import ConstantStep
 
@@ -67,15 +72,15 @@ class Layer(nn.Module):
         if count == 0 or count % directions:
             raise ValueError(f"A layer needs at least one cell for each of its {directions} directions, got {count}.")
         for index in range(directions, count):
-            wanted = directions * self._cell(index - directions).units
+            wanted = directions * self._cell(index - directions).outputs
             if self._cell(index).inputs != wanted:
                 raise ValueError(
                     f"Cell {index} takes {self._cell(index).inputs} inputs but the layer below gives {wanted}; "
                     "make them equal."
                 )
-        shapes = {(cell.units, cell.arity) for cell in self._all()}
+        shapes = {(cell.widths, cell.outputs) for cell in self._all()}
         if len(shapes) > 1:
-            raise ValueError("All cells of a layer must have the same number of units and of states.")
+            raise ValueError("All cells of a layer must have the same number of units, of states and of outputs.")
 
     def _cell(self, index: int) -> Cell:
         cell = self.cells[index]
@@ -90,8 +95,7 @@ class Layer(nn.Module):
         return 2 if self.bidirectional else 1
 
     @property
-    def substeps(self) -> int:
-        """The most steps that a cell makes for one input."""
+    def substeps(self) -> int:  # the most that a cell makes for one input
         return max(cell.substeps for cell in self._all())
 
     @property
@@ -108,7 +112,20 @@ class Layer(nn.Module):
 
     @property
     def output_size(self) -> int:
-        return self.directions * self.hidden_size
+        return self.directions * self._cell(0).outputs
+
+    def gain(self) -> Gain:
+        """How much larger than a change of the inputs that of the outputs can be; a cell that has none refuses.
+
+        >>> import noisyrnn
+        >>> round(noisyrnn.CertifiedRNN(1, 8, 2, gain=3.0, bidirectional=True).gain().total, 6)
+        3.0
+        """
+        if type(self).forward is not Layer.forward:
+            raise NoGain(f"{type(self).__name__} has a forward pass of its own, of which nobody has proved a gain.")
+        gains = [cell.gain() for cell in self._all()]
+        sides = [gains[i].beside(gains[i + 1]) for i in range(0, len(gains), 2)] if self.bidirectional else gains
+        return reduce(lambda below, above: above.after(below), sides)
 
     def forward(
         self,
@@ -124,6 +141,7 @@ class Layer(nn.Module):
         route: Route | None = None,
         outputs: bool = True,
         chunk: int | None = None,
+        mean: bool = False,
     ) -> tuple[Tensor | PackedSequence | None, Hidden]:
         """Outputs of the top layer, and the last states of all layers.
 
@@ -149,6 +167,8 @@ class Layer(nn.Module):
         chunk
             About the square root of the number of steps: trades one more forward pass of the native kernel for memory
             that grows with that square root.
+        mean
+            Give the mean of the outputs over the valid steps, (batch, outputs), in place of all of them.
 
         Returns
         -------
@@ -159,8 +179,11 @@ class Layer(nn.Module):
             if lengths is not None or mask is not None:
                 raise ValueError("A PackedSequence carries its lengths; do not pass lengths or mask beside it.")
             given = {"dt": dt, "noise": noise, "generator": generator, "key": key, "route": route}
-            return self._run_packed(x, h_0, **given, outputs=outputs, chunk=chunk)
-        self._check_input(x)
+            return self._run_packed(x, h_0, **given, outputs=outputs, chunk=chunk, mean=mean)
+        if x.device.type != "meta" and torch.is_autocast_enabled(x.device.type):
+            given = {"dt": dt, "noise": noise, "generator": generator, "key": key, "route": route, "outputs": outputs}
+            return in_full_precision(self, x, h_0, lengths=lengths, mask=mask, chunk=chunk, mean=mean, **given)
+        check_input(x, self.input_size, next(self.parameters(), None), batch_first=self.batch_first)
         single = x.ndim == 2
         inside = x.unsqueeze(1) if single else x.transpose(0, 1) if self.batch_first else x
         steps, batch, _ = inside.shape
@@ -168,9 +191,13 @@ class Layer(nn.Module):
         sizes = self._step_sizes(dt, batch, steps, x)
         states = self._states(h_0, batch, inside, single)
         noise_key = self._noise_key(noise, generator, key)
-        dropout_key = (noise_key or key or fresh_key(generator)) if self._drops() else None
-        call = Call(key=noise_key, dt=sizes, lengths=counts, outputs=outputs, chunk=chunk)
+        dropout_key = (noise_key or key or fresh_key(generator, as_words=traced())) if self._drops() else None
+        call = Call(key=noise_key, dt=sizes, lengths=counts, outputs=outputs or mean, chunk=chunk, mean=mean)
         output, last = self._run_stack(zero_beyond(inside, counts), states, call, dropout_key, route)
+        if output is not None and mean:
+            return output.squeeze(0).squeeze(0) if single else output.squeeze(0), _join(
+                last, lambda state: state.squeeze(1) if single else state
+            )
         if single:
             return None if output is None else output.squeeze(1), _join(last, lambda state: state.squeeze(1))
         if output is not None and self.batch_first:
@@ -200,12 +227,13 @@ class Layer(nn.Module):
             if layer and dropout_key is not None:
                 x = self._dropout(x, dropout_key, layer)
             shown: list[Tensor] = []
-            wanted = call.outputs or layer < self.num_layers - 1
+            top = layer == self.num_layers - 1
+            wanted = call.outputs or not top
             for direction in range(self.directions):
                 index = layer * self.directions + direction
                 cell = self._cell(index)
                 key = call.key.at(layer=layer, direction=direction) if call.key and cell.noisy else None
-                own, seen = call._replace(key=key, outputs=wanted), x
+                own, seen = call._replace(key=key, outputs=wanted, mean=call.mean and top), x
                 if direction:
                     seen = reversed_in_time(x, lengths)
                     if call.dt is not None:
@@ -213,17 +241,17 @@ class Layer(nn.Module):
                 output, end = run(cell, seen, states[index], own, route=route)
                 last.append(end)
                 if wanted and output is not None:
-                    shown.append(reversed_in_time(output, lengths) if direction else output)
+                    shown.append(reversed_in_time(output, lengths) if direction and not own.mean else output)
             if not wanted:
                 return None, last
             x = shown[0] if len(shown) == 1 else torch.cat(shown, dim=-1)
-        return zero_beyond(x, lengths), last  # as torch pads
+        return x if call.mean else zero_beyond(x, lengths), last  # as torch pads
 
     def _run_packed(self, x: PackedSequence, h_0: Hidden | None, **call: Any) -> tuple[PackedSequence | None, Hidden]:
         padded, counts = pad_packed_sequence(x, batch_first=self.batch_first)
         output, h_n = self(padded, h_0, lengths=counts.to(padded.device), **call)
-        if output is None:
-            return None, h_n
+        if output is None or call["mean"]:
+            return output, h_n
         in_order = x.sorted_indices is None
         return pack_padded_sequence(output, counts, batch_first=self.batch_first, enforce_sorted=in_order), h_n
 
@@ -238,7 +266,7 @@ class Layer(nn.Module):
             raise ValueError("Give a key or a generator, not both: a key fixes the noise, a generator draws a new key.")
         if not wanted or not noisy:
             return None
-        return fresh_key(generator) if key is None else key
+        return fresh_key(generator, as_words=traced()) if key is None else key
 
     def _drops(self) -> bool:
         return self.training and self.dropout > 0 and self.num_layers > 1
@@ -247,24 +275,6 @@ class Layer(nn.Module):
         steps, batch, units = x.shape
         uniforms = uniform(key.at(layer=layer), batch, steps, units, device=x.device, channel=Channel.DROPOUT)
         return x * (uniforms >= self.dropout) / (1 - self.dropout)
-
-    def _check_input(self, x: Tensor) -> None:
-        order = "(batch, time, inputs)" if self.batch_first else "(time, batch, inputs)"
-        if x.ndim not in (2, 3):
-            raise ValueError(
-                f"Input must have axes {order}, or (time, inputs) for one sequence; got shape {tuple(x.shape)}."
-            )
-        if x.shape[-1] != self.input_size:
-            raise ValueError(
-                f"Input has {x.shape[-1]} features on its last axis but this layer takes {self.input_size}; "
-                f"axes are {order}."
-            )
-        weight = next(self.parameters(), None)
-        if weight is not None and x.dtype != weight.dtype:
-            raise ValueError(
-                f"Input is {x.dtype} but the layer's weights are {weight.dtype}; convert one of them, "
-                f"for example x.to({weight.dtype})."
-            )
 
     def _step_sizes(self, dt: float | Tensor | None, batch: int, steps: int, like: Tensor) -> Tensor | None:
         if dt is None:
@@ -280,18 +290,7 @@ class Layer(nn.Module):
     def _states(self, h_0: Hidden | None, batch: int, like: Tensor, single: bool) -> list[States]:
         if h_0 is None:
             return [cell.start(batch, like) for cell in self._all()]
-        parts = h_0 if isinstance(h_0, tuple) else (h_0,)
-        arity, count = self._cell(0).arity, len(self.cells)
-        if len(parts) != arity:
-            raise ValueError(f"h_0 must be {arity} tensor{'s' if arity > 1 else ''}, got {len(parts)}.")
-        shape = (count, self.hidden_size) if single else (count, batch, self.hidden_size)
-        for part in parts:
-            if tuple(part.shape) != shape:
-                raise ValueError(
-                    f"h_0 must have shape {shape} (layers x directions, batch, units), got {tuple(part.shape)}."
-                )
-        whole = [part.unsqueeze(1) for part in parts] if single else parts
-        return [tuple(part[index] for part in whole) for index in range(count)]
+        return given_states(h_0, self._cell(0).widths, len(self.cells), None if single else batch)
 
 
 def _join(states: list[States], shaped: Callable[[Tensor], Tensor]) -> Hidden:

@@ -7,16 +7,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from noisyrnn.rnn.layer import Layer
 from noisyrnn.rnn.lengths import checked_lengths
 from noisyrnn.rnn.pooling import Pooling, pooled
+from noisyrnn.rnn.readout import EqualRows
 
 
 class Classifier(nn.Module):
     """logits = V h_T + c, with h_T the layer's state at each sequence's last valid step.
 
     With another ``pooling``, the mean of the layer's outputs over the valid steps is read out in place of h_T, or their
-    mean and their largest side by side. Input is (batch, time, inputs), whatever the layer's own order of axes;
-    anything that can be called like this library's layers will do as ``layer``.
+    mean and their largest side by side. With ``norm`` the rows of V all have that length. Input is (batch, time,
+    inputs), whatever the layer's own order of axes; anything that can be called like this library's layers will do as
+    ``layer``.
 
     >>> import noisyrnn
     >>> network = Classifier(noisyrnn.NoisyRNN(1, 8), classes=3).eval()
@@ -26,7 +29,9 @@ class Classifier(nn.Module):
     Linear(in_features=16, out_features=3, bias=True)
     """
 
-    def __init__(self, layer: Any, classes: int, *, pooling: Pooling = Pooling.LAST) -> None:
+    readout: nn.Linear | EqualRows
+
+    def __init__(self, layer: Any, classes: int, *, pooling: Pooling = Pooling.LAST, norm: float | None = None) -> None:
         super().__init__()
         if classes < 2:
             raise ValueError(f"A classifier needs at least 2 classes, got {classes}.")
@@ -37,7 +42,8 @@ class Classifier(nn.Module):
             )
         self.layer = layer
         self.pooling = Pooling(pooling)
-        self.readout = nn.Linear(self.pooling.parts * layer.output_size, classes)
+        features = self.pooling.parts * layer.output_size
+        self.readout = nn.Linear(features, classes) if norm is None else EqualRows(features, classes, norm=norm)
 
     @property
     def classes(self) -> int:
@@ -51,6 +57,8 @@ class Classifier(nn.Module):
         """What is read out, (batch, features): the top layer's last valid state, or its outputs pooled over time."""
         if self.pooling is Pooling.LAST:
             return self.layer.last(self.states(x, **call))
+        if self.pooling is Pooling.MEAN and isinstance(self.layer, Layer):
+            return self._run(x, outputs=False, mean=True, **call)[0]
         outputs, _ = self._run(x, outputs=True, **call)
         outputs = outputs.transpose(0, 1) if self.layer.batch_first else outputs
         steps, batch, _ = outputs.shape

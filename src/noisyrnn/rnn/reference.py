@@ -28,7 +28,7 @@ def scan(
     dt: Tensor | None = None,
     lengths: Tensor | None = None,
 ) -> tuple[Tensor, States]:
-    """Outputs (time, batch, units) and last states, for x (time, batch, inputs).
+    """Outputs (time, batch, outputs) and last states, for x (time, batch, inputs).
 
     Noise is on where ``path`` is given. ``dt`` is (time, 1 or batch, 1). Beyond its length a sample's state is held.
     """
@@ -57,7 +57,7 @@ def scan_built(
             valid = (time < lengths).unsqueeze(-1)
             states = tuple(torch.where(valid, new, old) for new, old in zip(states, before, strict=True))
         outputs.append(cell.observe(states))
-    return torch.stack(outputs) if outputs else x.new_zeros(0, x.shape[1], cell.units), states
+    return torch.stack(outputs) if outputs else x.new_zeros(0, x.shape[1], cell.outputs), states
 
 
 def integrate(

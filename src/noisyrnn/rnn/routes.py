@@ -21,6 +21,8 @@ from torch import Tensor
 
 from noisyrnn.rnn import native
 from noisyrnn.rnn.cell import Call, Cell, Sequenced, States
+from noisyrnn.rnn.lengths import zero_beyond
+from noisyrnn.rnn.pooling import mean_over_time
 from noisyrnn.rnn.reference import scan_built
 
 
@@ -36,8 +38,9 @@ class Route(StrEnum):
 _chosen: ContextVar[Route] = ContextVar("route", default=Route.AUTO)
 
 
+@torch.compiler.assume_constant_result
 def chosen() -> Route:
-    """The route in force."""
+    """The route in force; a compiled program keeps the one that was in force when it was compiled."""
     return _chosen.get()
 
 
@@ -59,13 +62,15 @@ def run(
     *,
     route: Route | None = None,
 ) -> Sequenced:
-    """Outputs (time, batch, units), or None where they are not asked for, and last states."""
+    """Outputs (time, batch, outputs), or None where they are not asked for, and last states."""
     route = chosen() if route is None else route
-    built = cell.built(noisy=call.key is not None)
-    fast = built.fast_path(call.dt) if len(x) > 0 and route is not Route.SCAN else None
+    built, steps = cell.built(noisy=call.key is not None), x.shape[0]
+    fast = built.fast_path(call.dt) if steps > 0 and route is not Route.SCAN else None
     found: Sequenced | None = None
-    if len(x) > 0 and route in (Route.AUTO, Route.NATIVE) and _suits_kernel(x, route) and fast is not None:
+    if steps > 0 and route in (Route.AUTO, Route.NATIVE) and _suits_kernel(x, route) and fast is not None:
         found = fast.by_kernel(x, states, call)
+        if found is not None and fast.averages:
+            return found
     if found is None and route is Route.NATIVE:
         raise ValueError(f"The native route does not run this {type(cell).__name__}; use Route.AUTO.")
     if found is None and call.chunk is not None:
@@ -75,11 +80,19 @@ def run(
     if found is None and fast is not None:
         found = fast.by_eager(x, states, call)
     if found is not None:
-        return found
+        return _averaged(found, call)
     if route is Route.EAGER:
         raise ValueError(f"The eager route runs the tanh family only, not this {type(cell).__name__}; use Route.SCAN.")
-    path = None if call.key is None else cell.path(call.key, x.shape[1], len(x), x)
-    return scan_built(built, x, states, path=path, dt=call.dt, lengths=call.lengths)
+    path = None if call.key is None else cell.path(call.key, x.shape[1], steps, x)
+    return _averaged(scan_built(built, x, states, path=path, dt=call.dt, lengths=call.lengths), call)
+
+
+def _averaged(found: Sequenced, call: Call) -> Sequenced:
+    """The same, with the mean of the outputs in place of all of them where the call asks for it."""
+    outputs, states = found
+    if outputs is None or not call.mean:
+        return found
+    return mean_over_time(zero_beyond(outputs, call.lengths), call.lengths).unsqueeze(0), states
 
 
 def _suits_kernel(x: Tensor, route: Route) -> bool:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from noisyrnn.rnn import native
 from noisyrnn.rnn.cell import Call, FastPath, NoisePath, Sequenced, States
 from noisyrnn.rnn.eager import StepLaw, affine_loop, affine_scan
+from noisyrnn.rnn.tracing import traced
 from noisyrnn.sde.activations import TANH
 from noisyrnn.sde.brownian import Key
 from noisyrnn.sde.convention import NoiseLaw
@@ -51,7 +51,8 @@ class TanhFastPath(FastPath):
             return None
         (h,), drift = states, self.drift
         law, dt = self._steps(x, call), _over_time(self._dt(h, call), len(x))
-        if self.law.learned:
+        # What torch looks into has to be made of its own operations.
+        if self.law.learned or traced():
             outputs = affine_loop(drift.encode(x), h, drift.A, drift.W, dt, law)
             return outputs, (outputs[-1],)
         outputs, last = affine_scan(drift.encode(x), h, drift.A, drift.W, dt, law)
@@ -63,19 +64,12 @@ class TanhFastPath(FastPath):
         (h,), drift = states, self.drift
         gated = isinstance(drift, GatedDrift)
 
-        def reference(
-            sequence: Tensor, h: Tensor, A: Tensor | None, W: Tensor, U: Tensor | None, b: Tensor | None,
-            gate: Tensor | None, dt: Tensor,
-        ) -> Tensor:  # fmt: skip
-            drive = sequence if U is None else functional.linear(sequence, U, b)
-            return affine_loop(drive, h, A, W, _over_time(dt, len(x)), self._steps(x, call), gate)
-
         content, gate = drift.encode(x).chunk(2, dim=-1) if gated else (x, None)
         scanned = native.tanh_scan(
             content, h, None if isinstance(drift, GatedDrift) else drift.A, drift.W,
             None if gated else drift.U, None if gated else drift.b, self._dt(h, call),
             noise=None if call.key is None or self.law.silent else self.law, key=call.key, gate=gate,
-            lengths=call.lengths, chunk=call.chunk, states=call.outputs, reference=reference,
+            lengths=call.lengths, chunk=call.chunk, states=call.outputs,
         )  # fmt: skip
         return scanned.states, (scanned.last,)
 

@@ -69,24 +69,36 @@ class Key:
     A batch that is split, on one machine or many, passes ``sample`` so that each part finds its own numbers; a sequence
     that is fed in pieces passes ``step``. A key has 2^32 samples and 2^32 steps.
 
+    Where code is compiled, exported or transformed, ``value`` is a tensor of two 32-bit words in int64, the lower half
+    first, so that it is an input of the program and no constant in it.
+
     >>> Key(value=7).at(layer=1, direction=1).stream
     3
+    >>> bool((draw(Key(value=torch.tensor([7, 0])), 2, 2, 2) == draw(Key(value=7), 2, 2, 2)).all())
+    True
     """
 
-    value: int
+    value: int | Tensor
     stream: int = 0
     sample: int = 0
     step: int = 0
 
     def __post_init__(self) -> None:
+        if isinstance(self.value, Tensor) and (self.value.dtype != torch.int64 or self.value.shape[-1:] != (2,)):
+            raise ValueError(
+                "Key.value must be a whole number, or an int64 tensor of its two 32-bit words, "
+                f"got {self.value.dtype} {tuple(self.value.shape)}."
+            )
         for name, width in _BOUNDS.items():
             number = getattr(self, name)
+            if name == "value" and isinstance(number, Tensor):
+                continue
             if not 0 <= number < 1 << width:
                 raise ValueError(f"Key.{name} must be a whole number from 0 to 2**{width} - 1, got {number}.")
 
     def at(self, *, layer: int, direction: int = 0) -> Key:
         """Same key and offsets, in the stream of one layer and direction."""
-        return replace(self, stream=2 * layer + direction)
+        return Key(value=self.value, stream=2 * layer + direction, sample=self.sample, step=self.step)
 
     def later(self, steps: int) -> Key:
         """Same path, ``steps`` steps further on."""
@@ -99,22 +111,33 @@ class Key:
         True
         """
         zero = torch.zeros((), dtype=torch.int64)
-        low, high, *_ = (int(word) for word in philox((zero, zero, zero, zero + Channel.SUCCESSOR), self.value))
+        low, high, *_ = (int(word) for word in philox((zero, zero, zero, zero + Channel.SUCCESSOR), self.number()))
         return replace(self, value=low | high << 32, step=0)
 
+    def number(self) -> int:
+        """The value as a whole number, also where it is given by its words."""
+        if not isinstance(self.value, Tensor):
+            return self.value
+        low, high = self.value.tolist()
+        return int(low | high << 32)
 
-def fresh_key(generator: torch.Generator | None = None) -> Key:
+    def words(self) -> Tensor:
+        """The value as a tensor of its two 32-bit words."""
+        return self.value if isinstance(self.value, Tensor) else torch.tensor([self.value & _WORD, self.value >> 32])
+
+
+def fresh_key(generator: torch.Generator | None = None, *, as_words: bool = False) -> Key:
     """A new 64-bit key from ``generator`` (torch's global one by default): one call, one key.
 
     >>> fresh_key(torch.Generator().manual_seed(0)) == fresh_key(torch.Generator().manual_seed(0))
     True
     """
     device = "cpu" if generator is None else generator.device
-    low, high = torch.randint(0, 1 << 32, (2,), dtype=torch.int64, generator=generator, device=device).tolist()
-    return Key(value=low | high << 32)
+    words = torch.randint(0, 1 << 32, (2,), dtype=torch.int64, generator=generator, device=device)
+    return Key(value=words if as_words else Key(value=words).number())
 
 
-def philox(counter: tuple[Words, Words, Words, Words], key: int) -> tuple[Words, Words, Words, Words]:
+def philox(counter: tuple[Words, Words, Words, Words], key: int | Tensor) -> tuple[Words, Words, Words, Words]:
     """The four words of each block, from counters of 32 bits that broadcast against each other, all in int64.
 
     >>> zero = torch.zeros((), dtype=torch.int64)
@@ -122,14 +145,23 @@ def philox(counter: tuple[Words, Words, Words, Words], key: int) -> tuple[Words,
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
     """
     c0, c1, c2, c3 = counter
-    low, high = key & _WORD, key >> 32
+    low, high = (key[..., 0], key[..., 1]) if isinstance(key, Tensor) else (key & _WORD, key >> 32)
     for _ in range(_ROUNDS):
         # The upper halves of c1 and c3 are left as they come: they are masked away where these two are used.
         one, other = c0 * _MULTIPLIERS[0], c2 * _MULTIPLIERS[1]
-        c0, c1 = (other >> 32).bitwise_xor(c1 ^ low) & _WORD, other
-        c2, c3 = (one >> 32).bitwise_xor(c3 ^ high) & _WORD, one
+        c0, c1 = _mixed(other, c1, low), other
+        c2, c3 = _mixed(one, c3, high), one
         low, high = (low + _WEYL[0]) & _WORD, (high + _WEYL[1]) & _WORD
     return c0, c1 & _WORD, c2, c3 & _WORD
+
+
+def _mixed(product: Words, word: Words, key: int | Tensor) -> Words:
+    """(product >> 32) ^ word ^ key, cut to 32 bits; in place as far as shapes allow: memory is what it costs."""
+    upper = product >> 32
+    if isinstance(key, Tensor):
+        return (upper ^ word ^ key) & _WORD
+    whole = upper.bitwise_xor_(word) if upper.shape == word.shape else upper ^ word
+    return whole.bitwise_xor_(key).bitwise_and_(_WORD)
 
 
 def draw(

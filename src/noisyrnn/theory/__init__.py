@@ -3,8 +3,8 @@
 A room for each statement, all of whose main names are also here:
 
 ``regularisation``  Theorem 1: regulariser, probe, explicit_loss; by other ways noise_laplacian, continuous_regulariser.
-``margin``          Theorem 2: score, margin_as_printed, logit_margin; certificates global, ball, adjoint; smoothing;
-                    generalisation_bound.
+``margin``          Theorem 2: score, margin_as_printed, logit_margin; certificates global, ball, adjoint, gain;
+                    smoothing; generalisation_bound.
 ``stability``       Theorem 3: exponent_interval, moment_interval, lyapunov_spectrum, lyapunov_function.
 ``convergence``     Orders of the schemes: strong_order, weak_order.
 ``curvature``       The paper's Figure 3: Hessian, top_eigenpairs, xtrace, spectral_density.
@@ -24,6 +24,7 @@ from noisyrnn.theory.margin import (
     ball_certificate,
     covering_number,
     first_order_distance,
+    gain_certificate,
     generalisation_bound,
     global_certificate,
     input_stability,
@@ -90,6 +91,7 @@ __all__ = [
     "exponent_interval_as_printed",
     "extrapolated_spectrum",
     "first_order_distance",
+    "gain_certificate",
     "generalisation_bound",
     "global_certificate",
     "hutchinson_trace",

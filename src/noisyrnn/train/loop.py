@@ -26,6 +26,7 @@ from noisyrnn.perturb import Perturbation
 from noisyrnn.rnn import Classifier
 from noisyrnn.theory import Network
 from noisyrnn.train.interruption import held_back
+from noisyrnn.train.margin import certified_gain, margin_loss
 from noisyrnn.train.objective import Asked, expected, mixed, plain, refuse_depths
 from noisyrnn.train.remarks import ENOUGH, Unlearned, remark
 from noisyrnn.train.setting import Diverged, Train
@@ -101,6 +102,8 @@ def fit(
     weight = next(network.parameters())
     class_weights = None if train.class_weights is None else torch.tensor(train.class_weights).to(weight)
     noise = None if train.input_noise is None else with_range(train.input_noise, split.x)
+    # Refused here and not after an epoch, where a network has no gain.
+    gain = None if train.margin is None else certified_gain(network)
     batches = train.batches(len(split))
     doors = state.doors
     # Ctrl-C and SIGTERM are held back until the batch is done and saved.
@@ -116,6 +119,8 @@ def fit(
                 part = _part(split, order[batch * train.batch : (batch + 1) * train.batch])
                 y = part.y.to(weight.device)
                 loss, logits = _asked(state, _disturb(state, part, noise).to(weight), part, class_weights)
+                if train.margin is not None:
+                    loss = loss + train.margin.weight * margin_loss(network, logits, y, gain, train.margin.rms)
                 height = float(loss.detach())
                 if not math.isfinite(height):
                     raise _divergence(epoch, batch, train)

@@ -11,7 +11,8 @@ from noisyrnn.cli.theory.answer import Answer, Value, check_format
 from noisyrnn.cli.theory.options import Data, Json, Model, Out, Seed
 from noisyrnn.cli.theory.source import PROBLEMS, check_choice, example, samples, saved_model
 
-_METHODS = ("adjoint", "ball", "global")
+_METHODS = ("adjoint", "ball", "global", "gain")
+_RMS = (0.01, 0.02, 0.05, 0.1)
 _SHARES = (0.5, 1.0, 2.0)  # radii, in strengths of the smoothing noise, at which certified accuracy is told
 
 
@@ -21,7 +22,7 @@ def margin(
     data: Data = None,
     count: Annotated[int, typer.Option("--samples", min=1, max=100_000, help="Test samples.")] = 50,
     certificates: Annotated[
-        str, typer.Option(help="Of adjoint (sharpest, much memory), ball, global, separated by commas.")
+        str, typer.Option(help="Of adjoint (sharpest, much memory), ball, global, or gain (certified networks).")
     ] = "ball,global",
     norm: Annotated[str, typer.Option(help="How perturbations are measured: l2 or linf.")] = "l2",
     sigma: Annotated[
@@ -38,6 +39,8 @@ def margin(
     """Theorem 2: radii within which the class is proved not to change, beside the radii at which PGD changes it.
 
     Exit code 1 if any certificate exceeds an attack.
+
+    A network of CertifiedRNN has one certificate, --certificates gain: it holds at any length and costs one pass.
 
     Example: noisyrnn theory margin --model checkpoint.safetensors --samples 200 --smoothing 0.25 --out margin.svg
     """
@@ -61,6 +64,12 @@ def margin(
     for name in wanted:
         if name not in _METHODS:
             raise ValueError(f"There is no certificate {name!r}; choose from {', '.join(_METHODS)}.")
+    by_gain = wanted == ["gain"]
+    if "gain" in wanted and (not by_gain or problem is not None):
+        raise ValueError(
+            "The certificate by gain is about saved networks of CertifiedRNN, which have no other: give "
+            "--certificates gain alone, with a saved model."
+        )
     if norm not in [*Norm]:
         raise ValueError(f"Perturbations are measured in {' or '.join(Norm)}, got {norm!r}.")
     attack = ATTACK.model_copy(update={"norm": Norm(norm), "steps": steps, "restarts": restarts})
@@ -76,7 +85,9 @@ def margin(
         facts["first-order distance, least"] = float(theory.first_order_distance(network, x, y, norm=measure).min())
     elif model is not None:
         found = saved_model(model, data)
-        network, answers, title = theory.Network.of_classifier(found.network), found.network, found.name
+        answers, title = found.network, found.name
+        if not by_gain:
+            network = theory.Network.of_classifier(found.network)
         x, y = samples(found.splits.test, count)
         precision = torch.float32
     methods = {
@@ -84,7 +95,17 @@ def margin(
         "ball": theory.ball_certificate,
         "global": theory.global_certificate,
     }
-    certified = {name: methods[name](network, x, y, norm=measure, precision=precision).radius for name in wanted}
+    if by_gain:
+        proved = theory.gain_certificate(found.network, x)
+        certified = {"gain": proved.radius if measure is Norm.L2 else proved.linf}
+        # The certified predictor is the network in double precision.
+        answers, x = found.network.double(), x.double()
+        facts["certified RMS, median"] = float(proved.rms.median())
+        facts["certified in single precision, median"] = float(proved.single.median())
+        for radius in _RMS:
+            facts[f"certified to RMS {radius:g}, %"] = 100 * proved.certified_accuracy(y, radius)
+    else:
+        certified = {name: methods[name](network, x, y, norm=measure, precision=precision).radius for name in wanted}
     margins = compared(answers, x, y, certified, generator=generator, attack=attack)
     smoothed = {}
     if sigma is not None:

@@ -54,7 +54,7 @@ def state_faults() -> Experiment:
         text=_TEXT,
         data=ECG5000(),
         recipes=recipes,
-        measurements=faults(samples=1000),
+        measurements=faults(samples=500),
         seeds=10,
         protocol=OURS,
     )

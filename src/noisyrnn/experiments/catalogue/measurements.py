@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from noisyrnn.attack import FGSM, PGD
+from noisyrnn.attack import APGD, FGSM, PGD, Loss, Square, Union
 from noisyrnn.evaluate import Clean, Measure
 from noisyrnn.experiments.spec import Measurement, Part
 from noisyrnn.perturb import Multiplicative, Salt, SaltAndPepper, Uniform, White
@@ -57,6 +57,20 @@ FAST_GRADIENT = measured(
     *(FGSM(radius=radius, bounds=(0, 1)) for radius in PIXEL_RADII),
 )
 PROJECTED = measured(*(PGD(radius=radius, steps=20) for radius in PIXEL_RADII), samples=1000)
+STRONG_RADII = (0.05, 0.1)
+# One row after the other, each of its own: what was cut off goes on with the next.
+STRONGEST = (
+    *measured(*(APGD(radius=radius, steps=50) for radius in STRONG_RADII), samples=1000),
+    *measured(*(Square(radius=radius, queries=1000) for radius in STRONG_RADII), samples=200),
+    *measured(
+        *(
+            Union(attacks=(APGD(radius=r, steps=50), APGD(radius=r, steps=50, loss=Loss.DLR, targets=3)))
+            for r in STRONG_RADII
+        ),
+        samples=1000,
+    ),
+)
+"""Two gradient attacks, a search without gradients, and the worst of the gradient attacks for each image."""
 ECG_CURVES = measured(
     Clean(),
     *(White(sigma=sigma) for sigma in _steps(0.1, 1.5)),

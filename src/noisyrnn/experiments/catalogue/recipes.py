@@ -12,7 +12,7 @@ from noisyrnn.experiments.spec import Recipe
 from noisyrnn.models import ClassicRNNSetting, Convention, Noisy, Recurrence, matched_strengths, preset
 from noisyrnn.perturb import White
 from noisyrnn.rows import OURS
-from noisyrnn.train import Train
+from noisyrnn.train import ExpectedLoss, FeatureMixup, Train
 
 
 def noisy_label(model: Noisy, kind: str = "") -> str:
@@ -50,6 +50,18 @@ def with_training(recipe: Recipe, variant: str, **update: object) -> Recipe:
     """The same model, trained in another way, which ``variant`` says in words."""
     said = ", ".join(filter(None, (recipe.variant, variant)))
     return recipe.model_copy(update={"train": recipe.train.model_copy(update=update), "source": OURS, "variant": said})
+
+
+def with_mixup(recipe: Recipe, strength: float) -> Recipe:
+    """The same recipe, trained on samples that are mixed and disturbed on their way; the authors' strength is 0.4."""
+    mixup = FeatureMixup(additive=strength, multiplicative=strength / 2)
+    return with_training(recipe, f"noisy feature mixup {strength:g}", mixup=mixup)
+
+
+def with_expected_loss(recipe: Recipe, epsilon: float) -> Recipe:
+    """The same recipe, with Theorem 1's regulariser in the place of its noise, which is ``epsilon`` times as strong."""
+    said = f"expected loss instead of noise, ε = {epsilon:g}"
+    return with_training(recipe, said, expected_loss=ExpectedLoss(epsilon=epsilon))
 
 
 def lstm() -> Recipe:

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from noisyrnn.attack import FGSM
 from noisyrnn.data import ECG5000
 from noisyrnn.experiments.catalogue.measurements import ecg_table
-from noisyrnn.experiments.catalogue.recipes import ecg_recipes, noisy_label, with_input_noise, with_training
+from noisyrnn.experiments.catalogue.recipes import (
+    ecg_recipes,
+    noisy_label,
+    with_expected_loss,
+    with_input_noise,
+    with_mixup,
+    with_training,
+)
 from noisyrnn.experiments.spec import Experiment, Part, Recipe
 from noisyrnn.models import Noisy, preset
 from noisyrnn.rows import OURS
@@ -18,6 +25,8 @@ _INPUT_NOISE = (0.2, 0.4, 0.8, 1.2)
 _DROPOUT = (0.1, 0.2, 0.4, 0.6)
 _RADII = (0.05, 0.1, 0.2, 0.4)
 _STRONGER = (0.1, 0.2, 0.4, 0.8)
+_MIXTURES = (0.1, 0.2, 0.4, 0.8)
+_EPSILONS = (1.0, 2.0)
 
 RIVALS = {
     "lipschitz input noise": "lipschitz input noise 0.8",
@@ -95,6 +104,26 @@ def rival_families() -> dict[str, dict[str, Recipe]]:
     return families
 
 
+def later_families() -> dict[str, dict[str, Recipe]]:
+    """Families that joined the search later: mixed states, and Theorem 1's regulariser in the place of noise.
+
+    The expected loss, which takes six times as long as noise does, has two strengths.
+
+    >>> {name: len(recipes) for name, recipes in later_families().items()}
+    {'lipschitz mixup': 4, 'nrnn mixup': 4, 'expected loss': 2}
+    """
+    own, paper = ecg_recipes(), "nrnn mult 0.03 add 0.06"
+    families: dict[str, dict[str, Recipe]] = {}
+    for name, label in (("lipschitz", "lipschitz"), ("nrnn", paper)):
+        families[f"{name} mixup"] = {
+            f"{label} mixup {strength:g}": with_mixup(own[label], strength) for strength in _MIXTURES
+        }
+    families["expected loss"] = {
+        f"{paper} expected loss {epsilon:g}": with_expected_loss(own[paper], epsilon) for epsilon in _EPSILONS
+    }
+    return families
+
+
 def rivals_search() -> Experiment:
     """Every strength of every family on validation samples, with one seed: the same budget for each."""
     return Experiment(
@@ -104,7 +133,11 @@ def rivals_search() -> Experiment:
         text="Four strengths of each, with one seed.",
         aside=True,
         data=ECG5000(),
-        recipes={label: recipe for family in rival_families().values() for label, recipe in family.items()},
+        recipes={
+            label: recipe
+            for family in (*rival_families().values(), *later_families().values())
+            for label, recipe in family.items()
+        },
         measurements=ecg_table(Part.VALIDATION),
         seeds=1,
         protocol=OURS,

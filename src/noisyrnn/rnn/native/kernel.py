@@ -20,6 +20,7 @@ except ImportError as error:
     _missing = "the kernel was not compiled" if "_native" in str(error) else f"the kernel cannot be loaded ({error})"
 
 _INSTRUCTIONS = "NOISYRNN_INSTRUCTIONS"
+_MOST_THREADS = 1024
 _CACHED_NUMBERS = 1 << 16  # smaller arrays are no trouble for torch's allocator
 
 
@@ -65,9 +66,14 @@ def threads() -> int:
     wanted = os.environ.get("NOISYRNN_THREADS")
     if wanted is None:
         return torch.get_num_threads()
-    if not wanted.isdigit() or int(wanted) < 1:
-        raise ValueError(f"NOISYRNN_THREADS must be a whole number of at least 1, got {wanted!r}.")
+    if not (wanted.isascii() and wanted.isdigit()) or len(wanted) > 4 or not 1 <= int(wanted) <= _MOST_THREADS:
+        raise ValueError(f"NOISYRNN_THREADS must be a whole number from 1 to {_MOST_THREADS}, got {wanted[:40]!r}.")
     return int(wanted)
+
+
+def multiply_adds(rounds: int) -> float:
+    """Floating-point operations done in registers, for a benchmark to time: what the processor can do at most."""
+    return float(module().multiply_adds(rounds))
 
 
 def module() -> Any:

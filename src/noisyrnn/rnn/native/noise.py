@@ -28,7 +28,7 @@ def uniform(
 
 def numbers(key: Key) -> tuple[int, int, int, int]:
     """The key as the kernel takes it."""
-    return key.value, key.stream, key.sample, key.step
+    return key.number(), key.stream, key.sample, key.step
 
 
 def _filled(key: Key, shape: tuple[int, int, int], dtype: torch.dtype, channel: Channel) -> Tensor:

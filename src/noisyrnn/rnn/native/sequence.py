@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from noisyrnn.rnn.native.kernel import empty, module, threads
-
-Reference = Callable[..., Any]
+from noisyrnn.sde.brownian import Key
 
 
 class Scan(NamedTuple):
@@ -23,17 +22,31 @@ class Scan(NamedTuple):
     last: Tensor
 
 
+class Noise(NamedTuple):
+    """Noise as the kernel takes it: 0 for none, 1 for the Ito convention, 2 for the released one."""
+
+    kind: int = 0
+    additive: float = 0.0
+    multiplicative: float = 0.0
+    key: Key = Key(value=0)
+
+
 class Recurrence(NamedTuple):
     """How the kernel names a recurrence, its tensors (the sequence first, then the initial states) and its records.
 
-    With ``rebuilt`` the backward pass finds the first record's states again from its last one and the other records.
+    ``reference`` takes a problem and its tensors and gives the states of each record by a loop that torch can
+    differentiate any number of times. With ``rebuilt`` the backward pass finds the first record's states again from its
+    last one and the other records.
     """
 
     name: str
     tensors: tuple[str, ...]
+    reference: Callable[[Problem, Sequence[Any]], tuple[Tensor, ...]]
+    optional: tuple[str, ...] = ("U", "b")
     records: tuple[str, ...] = ("kept",)
     activations: bool = True
     rebuilt: bool = False
+    noisy: bool = False
 
     def named(self, tensors: Sequence[Tensor | None], *, driven: bool) -> tuple[dict[str, Any], dict[str, Any]]:
         """Tensors of the input, and the others; a sequence is a drive, or an input x of U."""
@@ -43,87 +56,122 @@ class Recurrence(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What a scan needs besides the tensors that may have gradients; ``rest`` are further arguments of the kernel."""
+    """What a scan needs besides the tensors that may have gradients."""
 
     recurrence: Recurrence
     lengths: Tensor | None
     chunk: int | None
     states: bool
-    reference: Reference | None
-    rest: dict[str, Any]
+    noise: Noise = Noise()
+    coefficients: Tensor | None = None
+
+    @property
+    def rest(self) -> dict[str, Any]:
+        """Further arguments of the kernel."""
+        if self.coefficients is not None:
+            return {"coefficients": self.coefficients}
+        if not self.recurrence.noisy:
+            return {}
+        kind, additive, multiplicative, key = self.noise
+        numbers = (key.number(), key.stream, key.sample, key.step)
+        return {"noise": kind, "additive": additive, "multiplicative": multiplicative, "key": numbers}
 
 
-def scan(problem: Problem, tensors: tuple[Tensor | None, ...]) -> Any:
-    """The states of all records, then their last states."""
-    if problem.chunk is not None and problem.chunk < 1:
-        raise ValueError(f"chunk counts the steps between kept states and must be at least 1, got {problem.chunk}.")
-    lengths = problem.lengths
-    if lengths is not None:
-        if lengths.dtype != torch.int64 or lengths.device.type != "cpu":
-            raise ValueError(f"lengths must be int64 on the CPU, got {lengths.dtype} on {lengths.device}.")
-        problem = problem._replace(lengths=lengths.detach().contiguous())
+class Outputs(NamedTuple):
+    """Of each record the states, those kept every chunk steps, and the last; and the activations. None is not made."""
+
+    states: tuple[Tensor | None, ...]
+    points: tuple[Tensor | None, ...]
+    last: tuple[Tensor, ...]
+    activations: Tensor | None
+
+
+def by_kernel(problem: Problem, tensors: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+    """The states of all records where they are wanted, then their last states; around torch's dispatcher."""
     if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
         return _KernelScan.apply(problem, *tensors)
-    return _forward(problem, tensors, keep=False)[0]
+    return shown(problem, forward(problem, tensors, keep=False))
+
+
+def shown(problem: Problem, outputs: Outputs) -> tuple[Tensor | None, ...]:
+    """What the caller sees of them."""
+    return (*(outputs.states if problem.states else [None] * len(outputs.states)), *outputs.last)
 
 
 class _KernelScan(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, problem: Problem, *tensors: Tensor | None) -> Any:
         ctx.set_materialize_grads(False)
-        outputs, kept = _forward(problem, tensors, keep=True)
+        outputs = forward(problem, tensors, keep=True)
         ctx.problem, ctx.inputs = problem, len(tensors)
-        ctx.save_for_backward(*tensors, *kept)
-        return outputs
+        whole, count = not problem.chunk, len(outputs.last)
+        rebuilt = whole and problem.recurrence.rebuilt
+        last = [h if rebuilt and i == 0 else None for i, h in enumerate(outputs.last)]
+        ctx.save_for_backward(*tensors, *outputs.states, *outputs.points, *last, outputs.activations)
+        ctx.count = count
+        return shown(problem, outputs)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor | None) -> Any:
         inputs, kept = ctx.saved_tensors[: ctx.inputs], ctx.saved_tensors[ctx.inputs :]
         if all(g is None for g in gradients):
             return (None,) * (1 + ctx.inputs)
-        way = _differentiable if torch.is_grad_enabled() else _backward
-        return (None, *way(ctx.problem, inputs, kept, ctx.needs_input_grad[1:], gradients))
+        need, r = ctx.needs_input_grad[1:], ctx.count
+        if torch.is_grad_enabled():
+            return (None, *differentiable(ctx.problem, inputs, need, gradients))
+        outputs = Outputs(kept[:r], kept[r : 2 * r], kept[2 * r : 3 * r], kept[-1])
+        return (None, *backward(ctx.problem, inputs, outputs, need, gradients))
 
 
-def _forward(problem: Problem, tensors: Sequence[Any], *, keep: bool) -> tuple[Any, list[Tensor | None]]:
-    """(states, ..., last, ...), and what a backward pass needs of them."""
+def forward(problem: Problem, tensors: Sequence[Any], *, keep: bool) -> Outputs:
+    """One pass of the kernel; with ``keep`` it makes all that a backward pass needs."""
     plain, recurrence = [_plain(t) for t in tensors], problem.recurrence
     initial = plain[1 : 1 + len(recurrence.records)]
     steps, (shape, dtype) = len(tensors[0]), (initial[0].shape, initial[0].dtype)
-    whole = keep and not problem.chunk
-    marks = -(-steps // problem.chunk) if keep and problem.chunk else None
-    kept = [whole and not (recurrence.rebuilt and i == 0) for i in range(len(initial))]
-    states = [empty((steps, *shape), dtype) if problem.states or needed else None for needed in kept]
-    points = [None if marks is None else empty((marks, *shape), dtype) for _ in initial]
-    activations = empty((steps, *shape), dtype) if whole and recurrence.activations else None
-    last = [torch.empty_like(h) for h in initial]
+    made = wanted(problem, keep=keep)
+    marks = -(-steps // problem.chunk) if problem.chunk else 0
+    states = tuple(empty((steps, *shape), dtype) if one else None for one in made.states)
+    points = tuple(empty((marks, *shape), dtype) if one else None for one in made.points)
+    activations = empty((steps, *shape), dtype) if made.activations else None
+    last = tuple(torch.empty(h.shape, dtype=dtype) for h in initial)
     records = [{"states": s, "checkpoints": c, "last": h} for s, c, h in zip(states, points, last, strict=True)]
     _call("forward", problem, plain, records, activations)
-    shown = states if problem.states else [None] * len(states)
-    return (*shown, *last), [*states, *points, last[0] if whole and recurrence.rebuilt else None, activations]
+    return Outputs(states, points, last, activations)
 
 
-def _backward(
-    problem: Problem,
-    inputs: Sequence[Any],
-    kept: Sequence[Any],
-    need: Sequence[bool],
-    gradients: Sequence[Tensor | None],
+class Wanted(NamedTuple):
+    """Which outputs are made."""
+
+    states: tuple[bool, ...]
+    points: tuple[bool, ...]
+    activations: bool
+
+
+def wanted(problem: Problem, *, keep: bool) -> Wanted:
+    """What a forward pass makes: what is shown, and what a backward pass needs."""
+    recurrence, whole = problem.recurrence, keep and not problem.chunk
+    places = range(len(recurrence.records))
+    states = tuple(problem.states or (whole and not (recurrence.rebuilt and i == 0)) for i in places)
+    return Wanted(states, tuple(keep and bool(problem.chunk) for _ in places), whole and recurrence.activations)
+
+
+def backward(
+    problem: Problem, inputs: Sequence[Any], made: Outputs, need: Sequence[bool], gradients: Sequence[Tensor | None]
 ) -> list[Tensor | None]:
     """The gradients that are needed, by the kernel."""
     plain = [_plain(t) for t in inputs]
-    found = [empty(t.shape, t.dtype) if wanted else None for t, wanted in zip(plain, need, strict=True)]
-    *states, end, activations = kept
+    found = [empty(t.shape, t.dtype) if asked else None for t, asked in zip(plain, need, strict=True)]
     count = len(problem.recurrence.records)
     whole, last = gradients[:count], gradients[count:]
-    records = [
+    records: list[dict[str, Any]] = [
         {"states": s, "checkpoints": c, "g_states": _plain(g), "g_last": _plain(g_last)}
-        for s, c, g, g_last in zip(states[:count], states[count:], whole, last, strict=True)
+        for s, c, g, g_last in zip(made.states, made.points, whole, last, strict=True)
     ]
-    records[0]["last"] = end
+    if problem.recurrence.rebuilt and not problem.chunk:
+        records[0]["last"] = made.last[0]
     g_input, g_others = problem.recurrence.named(found, driven=_driven(problem, plain))
-    wanted = {f"g_{name}": g for name, g in g_others.items()}
-    _call("backward", problem, plain, records, activations, gradients=module().InputGradients(**g_input), **wanted)
+    asked = {f"g_{name}": g for name, g in g_others.items()}
+    _call("backward", problem, plain, records, made.activations, gradients=module().InputGradients(**g_input), **asked)
     return found
 
 
@@ -145,24 +193,23 @@ def _call(
     getattr(kernel, f"{recurrence.name}_{way}")(common, **others, **problem.rest, **named, **gradients)
 
 
-def _differentiable(
-    problem: Problem,
-    inputs: Sequence[Any],
-    kept: Sequence[Any],
-    need: Sequence[bool],
-    gradients: Sequence[Tensor | None],
+def differentiable(
+    problem: Problem, inputs: Sequence[Any], need: Sequence[bool], gradients: Sequence[Tensor | None]
 ) -> list[Tensor | None]:
-    """The same gradients by the caller's reference, so that they can be differentiated again."""
-    if problem.reference is None:
-        raise RuntimeError("The kernel has no second derivatives: pass a differentiable reference to the scan.")
-    found = problem.reference(*inputs)
-    states = [found] if isinstance(found, Tensor) else list(found)
-    last = [s[-1] if len(s) else h for s, h in zip(states, inputs[1 : 1 + len(states)], strict=True)]
-    pairs = [(o, g) for o, g in zip([*states, *last], gradients, strict=True) if g is not None]
-    wanted = [t for t, n in zip(inputs, need, strict=True) if n]
-    outputs, weights = [o for o, _ in pairs], [g for _, g in pairs]
-    slopes = iter(torch.autograd.grad(outputs, wanted, weights, create_graph=True, allow_unused=True))
+    """The same gradients by the reference, so that they can be differentiated again."""
+    states = problem.recurrence.reference(problem, inputs)
+    outputs = (*states, *last_of(states, inputs))
+    pairs = [(o, g) for o, g in zip(outputs, gradients, strict=True) if g is not None]
+    asked = [t for t, n in zip(inputs, need, strict=True) if n]
+    slopes = iter(
+        torch.autograd.grad([o for o, _ in pairs], asked, [g for _, g in pairs], create_graph=True, allow_unused=True)
+    )
     return [next(slopes) if n else None for n in need]
+
+
+def last_of(states: Sequence[Tensor], inputs: Sequence[Any]) -> list[Tensor]:
+    """The last states of all records: of no steps, the initial ones."""
+    return [s[-1] if len(s) else h for s, h in zip(states, inputs[1 : 1 + len(states)], strict=True)]
 
 
 def _driven(problem: Problem, tensors: Sequence[Tensor | None]) -> bool:

@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from noisyrnn.rnn.eager import StepLaw, affine_loop
 from noisyrnn.rnn.native.arguments import check, drive, step_size
-from noisyrnn.rnn.native.noise import numbers
-from noisyrnn.rnn.native.sequence import Problem, Recurrence, Reference, Scan, scan
+from noisyrnn.rnn.native.noise import gaussian, uniform
+from noisyrnn.rnn.native.operators import registered, scan
+from noisyrnn.rnn.native.sequence import Noise, Problem, Recurrence, Scan
+from noisyrnn.sde import brownian
 from noisyrnn.sde.brownian import Key
 from noisyrnn.sde.convention import Convention, NoiseLaw
 
-_TANH = Recurrence("tanh", ("sequence", "h0", "A", "W", "U", "b", "gate", "dt"))
+_NUMBERS = {Convention.ITO: 1, Convention.RELEASED: 2}  # as the kernel numbers them; 0 is none
+_CONVENTIONS = {number: convention for convention, number in _NUMBERS.items()}
 
 
-_NOISE = {Convention.ITO: 1, Convention.RELEASED: 2}  # as the kernel numbers them; 0 is none
+def _reference(problem: Problem, tensors: Sequence[Any]) -> tuple[Tensor]:
+    """The states, by a loop with the same noise."""
+    sequence, h0, A, W, U, b, gate, dt = tensors
+    steps, (batch, units) = len(sequence), h0.shape
+    kind, additive, multiplicative, key = problem.noise
+    law, xi, uniforms, valid = NoiseLaw(convention=Convention.ITO), None, None, None
+    if kind:
+        law = NoiseLaw(convention=_CONVENTIONS[kind], additive=additive, multiplicative=multiplicative)
+        draws = (brownian.draw, brownian.uniform) if isinstance(key.value, Tensor) else (gaussian, uniform)
+        xi, uniforms = (draw(key, batch, steps, units, dtype=h0.dtype) for draw in draws)
+    if problem.lengths is not None:
+        valid = (torch.arange(steps).unsqueeze(-1) < problem.lengths).unsqueeze(-1)
+    content = sequence if U is None else torch.nn.functional.linear(sequence, U, b)
+    sizes = (dt.unsqueeze(-1) if dt.ndim == 2 else dt.reshape(1, 1, -1)).expand(steps, -1, -1)
+    return (affine_loop(content, h0, A, W, sizes, StepLaw(law, xi, uniforms, valid), gate),)
+
+
+_TANH = registered(
+    Recurrence(
+        "tanh",
+        ("sequence", "h0", "A", "W", "U", "b", "gate", "dt"),
+        _reference,
+        optional=("A", "U", "b", "gate"),
+        noisy=True,
+    )
+)
 
 
 def tanh_scan(
@@ -33,7 +64,6 @@ def tanh_scan(
     lengths: Tensor | None = None,
     chunk: int | None = None,
     states: bool = True,
-    reference: Reference | None = None,
 ) -> Scan:
     """h' = h + dt (A h + tanh(W h + u)) + noise, for all steps.
 
@@ -44,9 +74,6 @@ def tanh_scan(
     or over time and batch, but not over both. After ``lengths`` steps a sample's state is held. With ``chunk`` only
     every chunk-th state is kept for the backward pass and the rest computed again: pass about sqrt(time), and
     ``states=False`` so that the states themselves are not returned.
-
-    ``reference(sequence, h0, A, W, U, b, gate, dt)`` must return the states; its dt has the shape (units) or
-    (time, batch or 1, 1).
     """
     if noise is not None and key is None:
         raise ValueError(f"Noise of the convention {noise.convention.name} needs a key; without noise pass noise=None.")
@@ -54,22 +81,10 @@ def tanh_scan(
         raise ValueError("A gated recurrence has neither a matrix A nor noise: pass A=None and noise=None.")
     check(sequence=sequence, h0=h0, A=A, W=W, U=U, b=b, gate=gate)
     sequence, U, b = drive(sequence, U, b, h0)
-    rest = {
-        "noise": 0 if noise is None else _NOISE[noise.convention],
-        "additive": 0.0 if noise is None else float(noise.additive or 0.0),
-        "multiplicative": 0.0 if noise is None else float(noise.multiplicative),
-        "key": (0, 0, 0, 0) if key is None else numbers(key),
-    }
-    shaped = None if reference is None else _with_axis_of_units(reference)
-    problem = Problem(_TANH, lengths, chunk, states, shaped, rest)
-    return Scan(*scan(problem, (sequence, h0, A, W, U, b, gate, step_size(dt, sequence, h0))))
-
-
-def _with_axis_of_units(reference: Reference) -> Reference:
-    """The reference, given a dt that broadcasts: (time, batch or 1) lacks the axis that it does not vary over."""
-
-    def shaped(*tensors: Any) -> Tensor:
-        *others, dt = tensors
-        return reference(*others, dt if dt.ndim == 1 else dt.unsqueeze(-1))
-
-    return shaped
+    law = Noise()
+    if noise is not None and key is not None:
+        law = Noise(_NUMBERS[noise.convention], float(noise.additive or 0.0), float(noise.multiplicative), key)
+    problem = Problem(_TANH.recurrence, lengths, chunk, states, law)
+    found, last = scan(_TANH, problem, (sequence, h0, A, W, U, b, gate, step_size(dt, sequence, h0)))
+    assert last is not None
+    return Scan(found, last)

@@ -12,6 +12,7 @@ from noisyrnn.theory.margin.bounds import (
     score,
 )
 from noisyrnn.theory.margin.certificate import Certificate
+from noisyrnn.theory.margin.certified_gain import GainCertificate, gain_certificate
 from noisyrnn.theory.margin.generalisation import (
     Generalisation,
     covering_number,
@@ -24,6 +25,7 @@ from noisyrnn.theory.margin.randomised_smoothing import Smoothed, smoothed_label
 
 __all__ = [
     "Certificate",
+    "GainCertificate",
     "Generalisation",
     "InputStability",
     "Smoothed",
@@ -32,6 +34,7 @@ __all__ = [
     "ball_certificate",
     "covering_number",
     "first_order_distance",
+    "gain_certificate",
     "generalisation_bound",
     "global_certificate",
     "input_stability",
