@@ -9,14 +9,17 @@ Run by `make docs`, which also remakes the page on theory. No study is run again
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
+from certified_figure import figure as certified_figure
 from faults import picture as faults_picture
 from picture import DEMONSTRATION, RESULTS, picture
 from prose import wrapped
 from quoted_rows import Recorded
-from quoted_studies import study
+from quoted_studies import STUDIES, study
 from render import TEMPLATES, render
 
 from noisyrnn.report import Results, read_results, tell
@@ -42,7 +45,14 @@ def results(into: Path, *, check: bool = False) -> None:
     offered = values(read)
     for template in templates():
         render(template, into / Path(template).stem, offered, check=check)
+    recorded = Recorded(tell(read))
+    ecg = partial(recorded.accuracy, "certified-ecg", "certified", epochs=80)
+    path = STUDIES / "certified_beside.json"
+    beside = json.loads(path.read_text()) if path.exists() else None
+    more = {**offered, "ecg": ecg, "beside": beside}
+    render("certified.md.j2", into.parent / "certified.md", more, check=check)
     if not check:
+        certified_figure(read.rows, into.parent / "certified.svg")
         picture(read.rows, RESULTS, into / "picture.svg")
         picture(read.rows, DEMONSTRATION, into.parent / "demo.svg")
         faults_picture(into.parent / "faults.svg")

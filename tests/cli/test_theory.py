@@ -132,6 +132,21 @@ def test_margin_in_the_largest_coordinate(told: Command, models: dict[str, Path]
     assert 0.1 < found["rows"][0]["mean certified / attacked"] <= 1
 
 
+def test_margin_of_a_network_that_carries_its_own_proof(
+    told: Command, refused: Callable[..., str], models: dict[str, Path], tmp_path: Path
+) -> None:
+    setting, path = Certified(hidden=6, outputs=4), tmp_path / "certified.safetensors"
+    torch.manual_seed(0)
+    header = Header(model=setting, inputs=1, classes=10, about={"data": {"kind": "digits"}})
+    save(path, Checkpoint(header=header, network=setting.build(1, 10).state_dict()))
+    found = told("margin", "--model", path, "--samples", 5, "--certificates", "gain", "--steps", 3, "--restarts", 1)
+    assert found["rows"][0]["certificate"] == "gain"
+    assert found["rows"][0]["violations"] == 0
+    assert found["facts"]["certified RMS, median"] > 0
+    assert "no gain" in refused("margin", "--model", models["plain"], "--certificates", "gain")
+    assert "no other" in refused("margin", "--model", path, "--certificates", "gain,ball")
+
+
 def test_generalisation(told: Command, models: dict[str, Path], tmp_path: Path) -> None:
     found = told("generalisation", "--problem", "pinned", "--delta", 0.01, "--out", tmp_path / "figure.svg")
     assert found["facts"]["bound"] == pytest.approx(0.3042583273265099)

@@ -86,7 +86,8 @@ def margin(
     elif model is not None:
         found = saved_model(model, data)
         answers, title = found.network, found.name
-        network = None if by_gain else theory.Network.of_classifier(found.network)
+        if not by_gain:
+            network = theory.Network.of_classifier(found.network)
         x, y = samples(found.splits.test, count)
         precision = torch.float32
     methods = {
