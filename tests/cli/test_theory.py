@@ -19,7 +19,7 @@ from noisyrnn.cli.theory import theory
 from noisyrnn.data import Digits, Reading, load
 from noisyrnn.evaluate import Clean
 from noisyrnn.experiments import Experiment, Measurement, Recipe, run
-from noisyrnn.models import ClassicRNNSetting, Convention, Lipschitz, Noisy
+from noisyrnn.models import Certified, ClassicRNNSetting, Convention, Lipschitz, Noisy
 from noisyrnn.perturb import White
 from noisyrnn.rnn import Route, chosen
 from noisyrnn.theory import Hessian
@@ -36,6 +36,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     settings = {
         "plain": Lipschitz(hidden=6, dt=0.1),
         "released": Noisy(hidden=6, dt=0.1, additive=0.05, multiplicative=0.1),
+        "certified": Certified(hidden=6, outputs=10),
         "ito": Noisy(hidden=6, dt=0.1, additive=0.2, multiplicative=0.3, convention=Convention.ITO),
     }
     for name, setting in settings.items():
@@ -133,12 +134,9 @@ def test_margin_in_the_largest_coordinate(told: Command, models: dict[str, Path]
 
 
 def test_margin_of_a_network_that_carries_its_own_proof(
-    told: Command, refused: Callable[..., str], models: dict[str, Path], tmp_path: Path
+    told: Command, refused: Callable[..., str], models: dict[str, Path]
 ) -> None:
-    setting, path = Certified(hidden=6, outputs=4), tmp_path / "certified.safetensors"
-    torch.manual_seed(0)
-    header = Header(model=setting, inputs=1, classes=10, about={"data": {"kind": "digits"}})
-    save(path, Checkpoint(header=header, network=setting.build(1, 10).state_dict()))
+    path = models["certified"]
     found = told("margin", "--model", path, "--samples", 5, "--certificates", "gain", "--steps", 3, "--restarts", 1)
     assert found["rows"][0]["certificate"] == "gain"
     assert found["rows"][0]["violations"] == 0
