@@ -129,6 +129,7 @@ class Cell(nn.Module, ABC):
 
     def rounding(self, x: Tensor, lengths: Tensor | None) -> Rounded:
         """Outputs for x from the start, without noise, and bounds of what rounding adds to them."""
+        self.gain()  # says why, where there is none
         raise NoGain(f"The rounding of {type(self).__name__} is not bounded here; use CertifiedRNN.")
 
     @property
