@@ -48,7 +48,7 @@ leaderboard: $(STAMP) ## classifiers of aeon's sets under sensor faults; install
 	$(BIN)/python docs/leaderboard.py
 
 docs: $(STAMP) ## regenerate what the documents show
-	$(BIN)/python docs/make.py
+	PYTHONPATH=studies $(BIN)/python docs/make.py
 	$(BIN)/python docs/theory/make.py
 
 # Apart from the test environment: what these peers depend on draws in packages that break others.

@@ -1,6 +1,6 @@
 """Make what the documents show from recorded rows and studies: the pages on results and the pictures.
 
-    python docs/make.py            the pages on results, and the pictures of the README
+    python docs/make.py            (PYTHONPATH=studies) the pages on results, and the pictures of the README
     python docs/make.py --check    fail if a page on results is stale; write nothing
 
 Run by `make docs`, which also remakes the page on theory. No study is run again: see studies/README.md.
