@@ -23,7 +23,7 @@ from noisyrnn.perturb.fault import Ranged
 from noisyrnn.rnn import Classifier, NoGain
 from noisyrnn.rnn.mode import evaluating
 from noisyrnn.setting import Setting
-from noisyrnn.theory.margin.gain_certificate import gain_certificate
+from noisyrnn.theory.margin.gain_radius import gain_certificate
 
 _BATCH = 1000  # large enough to keep a core busy, small enough for 784 instants with gradients
 

@@ -12,7 +12,7 @@ from noisyrnn.theory.margin.bounds import (
     score,
 )
 from noisyrnn.theory.margin.certificate import Certificate
-from noisyrnn.theory.margin.gain_certificate import GainCertificate, gain_certificate
+from noisyrnn.theory.margin.gain_radius import GainCertificate, gain_certificate
 from noisyrnn.theory.margin.generalisation import (
     Generalisation,
     covering_number,
