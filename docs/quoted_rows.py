@@ -46,13 +46,8 @@ class Recorded:
         """The functions by the names that they have in templates."""
         names = (
             "accuracy", "paper", "difference", "paper_difference", "away", "furthest", "lost", "paper_lost", "lowest",
-<<<<<<< HEAD
-            "highest", "best", "table", "claims", "verdicts", "sentences", "opposed", "decided_by", "ran", "recorded",
-            "seeds",
-=======
             "highest", "best", "table", "claims", "verdicts", "sentences", "opposed", "decided_by", "ran",
             "recorded", "seeds",
->>>>>>> science
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
