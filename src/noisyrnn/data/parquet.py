@@ -9,6 +9,7 @@ from typing import Any
 from noisyrnn.data.cells import Block, Grid, Row, arrow, refusals
 from noisyrnn.data.errors import DataError
 from noisyrnn.data.limit import Room, refuse_beyond
+from noisyrnn.data.parquet_footer import announced
 
 _CELLS = 1 << 20  # of one batch, if it has so many rows
 _ROWS = 1024
@@ -19,13 +20,16 @@ def parse(content: bytes, *, file: str) -> Grid:
     held = _File(content=content, file=file)
     try:
         about = held.opened().metadata
-        chunks = [about.row_group(g).column(c) for g in range(about.num_row_groups) for c in range(about.num_columns)]
-        announced = max(0, about.num_rows) * about.num_columns, sum(max(0, chunk.num_values) for chunk in chunks)
-        unfolded = sum(max(0, chunk.total_uncompressed_size) for chunk in chunks)
-        names = about.schema.to_arrow_schema().names
+        schema = about.schema.to_arrow_schema()
+        names = schema.names
+        unfolded = sum(max(0, about.row_group(group).total_byte_size) for group in range(about.num_row_groups))
+        largest = max(8 * max(0, about.num_rows) * about.num_columns, unfolded)
+        if any(arrow().types.is_nested(kind) for kind in schema.types):  # a row of which may hold any number of values
+            told = announced(content)
+            largest = max(largest, 8 * told.values, told.unfolded)
     except refusals() as error:
         raise held.damage(error) from error
-    refuse_beyond(max(*(8 * count for count in announced), unfolded), f"{file} unfolds to")
+    refuse_beyond(largest, f"{file} unfolds to")
     return Grid(header=tuple(map(str, names)), width=lambda: len(names), blocks=held.blocks, unit="row")
 
 
