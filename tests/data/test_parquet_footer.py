@@ -35,10 +35,12 @@ def test_values_are_those_that_pyarrow_finds(how: dict[str, object]) -> None:
 
 @given(st.binary(max_size=200))
 def test_any_footer_is_read_or_refused(footer: bytes) -> None:
+    said = ""
     try:
         announced(footer + len(footer).to_bytes(4, "little") + b"PAR1")
     except ValueError as error:
-        assert len(str(error).splitlines()) == 1
+        said = str(error)
+    assert len(said.splitlines()) < 2
 
 
 def test_lists_without_an_end_are_refused() -> None:
