@@ -36,7 +36,7 @@ def announced(content: bytes) -> Announced:
     for group in _list(_Footer(content[-8 - length : -8]).struct(0), 4):
         for column in _list(group, 1):
             about = column.get(3) if isinstance(column, dict) else None
-            numbers = [about.get(field) for field in (5, 6)] if isinstance(about, dict) else [None]
+            numbers: list[Any] = [about.get(field) for field in (5, 6)] if isinstance(about, dict) else [None]
             if not all(isinstance(number, int) and number >= 0 for number in numbers):
                 raise ValueError("a column does not say how many values it has")
             values, unfolded = values + numbers[0], unfolded + numbers[1]
