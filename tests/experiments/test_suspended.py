@@ -23,6 +23,7 @@ from noisyrnn.perturb import White
 SUSPENSIONS = int(os.environ.get("NOISYRNN_SUSPENSIONS", "1"))
 LEASE = float(os.environ.get("NOISYRNN_LEASE_SECONDS", "1"))
 EPOCHS = 25
+PATIENCE = 1200  # seconds: a machine may be busy with other things
 
 
 class Started:
@@ -49,7 +50,7 @@ def weights(directory: Path, key: str) -> dict[str, torch.Tensor]:
     return checkpoint.network
 
 
-@pytest.mark.timeout(300 + SUSPENSIONS * (60 + 4 * LEASE))
+@pytest.mark.timeout(PATIENCE + SUSPENSIONS * (60 + 4 * LEASE))
 def test_nothing_is_lost_doubled_or_wrong(tmp_path: Path) -> None:
     torch.set_num_threads(1)
     experiment = only_noisy(tiny(epochs=EPOCHS))
@@ -70,7 +71,7 @@ def test_nothing_is_lost_doubled_or_wrong(tmp_path: Path) -> None:
         first.send(signal.SIGSTOP)
         try:
             second = Started(directory, pause=0.0)
-            assert second.answer.poll(300 + 4 * LEASE)
+            assert second.answer.poll(PATIENCE + 4 * LEASE)
             assert second.answer.recv() == ({}, [])
         finally:
             first.send(signal.SIGCONT)

@@ -38,8 +38,15 @@ _CHEAP = {
     "hessian": ("--samples", "4", "--top", "2", "--probes", "2", "--lanczos", "2", "--points", "3"),
     "explanation": ("--samples", "2", "--experiment", "tiny"),
     "run": ("--seeds", "1", "--epochs", "1", "--json"),
+    "fit": ("--epochs", "1", "--hidden", "3", "--force"),
+    "audit": ("--budget", "quick", "--fault", "noise", "--out", "out"),
 }
 _MEANT = {
+    "fit": ("own.csv", "--target", "label", "--epochs", "1", "--hidden", "3", "--force", "--out", "out/model"),
+    "predict": ("fitted", "own.csv", "--probabilities"),
+    "evaluate": ("fitted", "own.csv"),
+    "export": ("fitted", "--out", "out/model.onnx"),
+    "audit": ("fitted", "own.csv", "--target", "label", "--budget", "quick", "--fault", "noise", "--out", "out"),
     "regulariser": ("--problem", "reference", "--draws", "4"),
     "margin": ("--problem", "random", "--samples", "2", "--steps", "2"),
     "generalisation": ("--problem", "pinned"),
@@ -52,7 +59,16 @@ _MEANT = {
     "report": ("record", "--out", "out"),
     "get": ("digits",),
 }
-_SLOW = {"convergence": 0.1, "lyapunov": 0.3, "run": 0.4, "explanation": 0.4, "demo": 0.5}
+_SLOW = {
+    "fit": 0.3,
+    "audit": 0.3,
+    "evaluate": 0.5,
+    "convergence": 0.1,
+    "lyapunov": 0.3,
+    "run": 0.4,
+    "explanation": 0.4,
+    "demo": 0.5,
+}
 
 
 def commands(app: typer.Typer) -> dict[tuple[str, ...], Any]:
@@ -76,12 +92,12 @@ class Commands:
         self.place = scratch / "place"
         self.place.mkdir()
         (self.place / "model.safetensors").write_bytes(corpus.network.read_bytes())
-        for name, source in (("runs", corpus.runs), ("record", corpus.record)):
+        for name, source in (("runs", corpus.runs), ("record", corpus.record), ("fitted", corpus.fitted)):
             shutil.copytree(source, self.place / name)
         (self.place / "own.csv").write_bytes(corpus.files["own.csv"])
         self.experiment = corpus.files["experiment"]
         self.known = commands(cli.app)
-        self.words = [*_WORDS, "model.safetensors", "runs", "record", "own.csv"]
+        self.words = [*_WORDS, "model.safetensors", "runs", "record", "own.csv", "fitted"]
 
     def call(self, words: tuple[str, ...], random: Random) -> object:
         (self.place / "tiny.json").write_bytes(
@@ -122,11 +138,15 @@ class Commands:
     def word(self, parameter: Any, random: Random) -> str:
         name = parameter.name or ""
         likely = {
-            "model": "model.safetensors", "models": "model.safetensors", "directory": "record", "runs": "runs",
-            "target": "record", "experiments": "tiny.json", "record": "record", "data": "digits", "out": "out",
+            "given": random.choice(("fitted", "model.safetensors", "own.csv")), "file": "own.csv", "valid": "own.csv",
+            "model": random.choice(("model.safetensors", "fitted", "noisy", "lstm")), "models": "model.safetensors",
+            "directory": "record", "runs": "runs", "target": random.choice(("record", "label")), "out": "out",
+            "experiments": "tiny.json", "record": "record", "data": "digits",
         }  # fmt: skip
-        if name == "workers":
-            return random.choice(("0", "-1", "x", "1"))
+        if name in ("workers", "epochs", "hidden"):  # many of them take hours
+            return random.choice(("0", "-1", "x", "1", "99999999999999999999"))
+        if name == "budget":
+            return random.choice(("quick", "quick", "", "slow"))
         if name == "experiments":  # whole tables take hours
             return random.choice(("tiny.json", "tiny.json", "nobody", "", "own.csv", "none.json", "record"))
         return likely[name] if name in likely and random.random() < 0.6 else random.choice(self.words)

@@ -14,6 +14,7 @@ import numpy as np
 
 from noisyrnn.checkpoint import load
 from noisyrnn.data import Digits, Reading
+from noisyrnn.estimator import NoisyRNNClassifier
 from noisyrnn.evaluate import Clean
 from noisyrnn.experiments import Experiment, Measurement, Recipe, merge, run
 from noisyrnn.experiments.record.summaries import THEORY, TheorySummary
@@ -45,6 +46,7 @@ class Corpus:
     record: Path
     run: RunDirectory
     network: Path
+    fitted: Path
     experiment: Experiment
 
 
@@ -71,6 +73,9 @@ def build(directory: Path) -> Corpus:
     assert done is not None
     network = place.path / done.files["network"].name
     assert load(network).header.model is not None
+    t = np.linspace(0.0, 6.0, 3)
+    X, y = np.stack([np.sin(t * (1 + i % 2)) + 0.01 * i for i in range(12)]), np.array(["sick", "well"] * 6)
+    fitted = NoisyRNNClassifier(hidden_size=4, n_epochs=1, random_state=0).fit(X, y).save(directory / "fitted")
     files = {
         **_tables(),
         "network": network.read_bytes(),
@@ -78,7 +83,7 @@ def build(directory: Path) -> Corpus:
         "progress": b'{"run": "noisy, seed 0", "text": "epoch 1", "done": 3, "total": 10}',
         "lease": json.dumps({"pid": 1, "host": "h", "token": "0" * 32, "lease_duration": 120.0}).encode(),
     }
-    return Corpus(files=files, runs=runs, record=record, run=place, network=network, experiment=tiny)
+    return Corpus(files=files, runs=runs, record=record, run=place, network=network, fitted=fitted, experiment=tiny)
 
 
 def _tables() -> dict[str, bytes]:

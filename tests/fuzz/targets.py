@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import shutil
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import torch
 from corpus import MEMBER, Corpus
 from mutation import altered_bytes, altered_json, altered_lines, altered_value
@@ -19,9 +21,11 @@ from safetensors.torch import save as bytes_of
 
 from noisyrnn import checkpoint, data, experiments
 from noisyrnn.about import ABOUT, abouts_in
-from noisyrnn.checkpoint import load, load_network
+from noisyrnn.checkpoint import load, load_network, packed
 from noisyrnn.data import Columns, Split, Table, idx
 from noisyrnn.data.archives import read_uncompressed
+from noisyrnn.estimator import NoisyRNNClassifier
+from noisyrnn.estimator.saving import SETTINGS, WEIGHTS
 from noisyrnn.experiments.plan import jobs
 from noisyrnn.experiments.record.published import SOURCES, run_of
 from noisyrnn.experiments.record.summaries import TABLE, THEORY, summaries_in, summary_of
@@ -170,6 +174,34 @@ def forged_network(scratch: Path, corpus: Corpus) -> Callable[[Random], object]:
     return lambda random: use(forged(corpus, random, scratch / "forged.safetensors"))
 
 
+def damaged_classifier(scratch: Path, corpus: Corpus) -> Callable[[Random], object]:
+    """A saved classifier with one of its files altered; half of the altered settings with the sum that belongs to them.
+
+    Whoever forges the settings of a stranger's model forges that sum as well.
+    """
+    place = scratch / "fitted"
+    shutil.copytree(corpus.fitted, place)
+    settings, weights = (corpus.fitted / name for name in (SETTINGS, WEIGHTS))
+    X = np.zeros((2, 3))
+
+    def call(random: Random) -> object:
+        text, held = settings.read_bytes(), weights.read_bytes()
+        if random.random() < 0.2:
+            held = altered_bytes(held, random)
+        elif random.random() < 0.3:
+            text = altered_bytes(text, random)
+        else:
+            text = altered_json(text, random)
+            whole = load(weights)
+            told = {"settings": hashlib.sha256(text).hexdigest()}
+            held = packed(replace(whole, header=whole.header.model_copy(update={"about": told})))
+        (place / SETTINGS).write_bytes(text)
+        (place / WEIGHTS).write_bytes(held)
+        return NoisyRNNClassifier.load(place).predict(X)
+
+    return call
+
+
 def forged_resumption(scratch: Path, corpus: Corpus) -> Callable[[Random], object]:
     setting = corpus.experiment.recipes["noisy"]
     x = torch.randn(12, 3, 8, generator=torch.Generator().manual_seed(0))
@@ -304,6 +336,7 @@ def targets(scratch: Path, corpus: Corpus) -> dict[str, Target]:
         "checkpoint": Target(damaged_checkpoint(scratch, files["network"]), 40),
         "checkpoint, forged": Target(forged_network(scratch, corpus), 60),
         "checkpoint, resumed": Target(forged_resumption(scratch, corpus), 40),
+        "fitted": Target(damaged_classifier(scratch, corpus), 50),
         "DONE": Target(run_file(places, DONE, altered_json), 30),
         "rows": Target(run_file(places, "rows-*.jsonl", altered_lines), 30),
         "spec.json": Target(run_file(places, SPEC, altered_json), 30),

@@ -8,6 +8,7 @@ import pytest
 import torch
 from loops import needs_kernel
 
+from noisyrnn import NoisyRNN
 from noisyrnn.rnn import native
 from noisyrnn.rnn.native.kernel import module
 from noisyrnn.sde import Convention, NoiseLaw
@@ -85,3 +86,18 @@ def test_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "NOISYRNN_NATIVE=0" in native.status()
     with pytest.raises(RuntimeError, match="NOISYRNN_NATIVE"):
         native.gaussian(Key(value=1), 1, 1, 1)
+
+
+def test_an_empty_batch_may_have_any_strides() -> None:
+    layer = NoisyRNN(1, 8)
+    x = torch.randn(5, 6, 2)[:, :0, ::2].requires_grad_()
+    layer(x)[0].sum().backward()
+    assert x.grad is not None
+    assert x.grad.shape == (5, 0, 1)
+
+
+@pytest.mark.parametrize("threads", ["0", "-1", "two", "1025", "9" * 30, "\u0663"])
+def test_a_senseless_number_of_threads_is_one_sentence(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOISYRNN_THREADS", threads)
+    with pytest.raises(ValueError, match="NOISYRNN_THREADS must be a whole number from 1 to 1024"):
+        native.kernel.threads()

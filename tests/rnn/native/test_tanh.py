@@ -69,7 +69,7 @@ def test_inputs_after_the_length_do_not_matter_even_if_not_finite() -> None:
 
 
 @noises
-@pytest.mark.parametrize("chunk", [1, 3, 4, 100])
+@pytest.mark.parametrize("chunk", [1, 3, 4, 100, 2**40])
 @pytest.mark.parametrize("states", [True, False])
 def test_chunks_change_nothing(noise: dict[str, Any], chunk: int, states: bool) -> None:
     case = Case(11, 5, 19, dt="unit")
