@@ -1,6 +1,6 @@
 """Make what the documents show from recorded rows and studies: the pages on results and the pictures.
 
-    python docs/make.py            the pages on results, and the pictures of the README
+    python docs/make.py            (PYTHONPATH=studies) the pages on results, and the pictures of the README
     python docs/make.py --check    fail if a page on results is stale; write nothing
 
 Run by `make docs`, which also remakes the page on theory. No study is run again: see studies/README.md.
@@ -9,15 +9,20 @@ Run by `make docs`, which also remakes the page on theory. No study is run again
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from statistics import mean
 
+from archive_tables import write as write_archive_tables
+from certified_figure import figure as certified_figure
 from faults import picture as faults_picture
 from leaderboard import write as write_leaderboard
 from picture import DEMONSTRATION, RESULTS, picture
 from prose import wrapped
 from quoted_rows import Recorded
-from quoted_studies import study
+from quoted_studies import STUDIES, study
 from render import TEMPLATES, render
 
 from noisyrnn.report import Results, read_results, tell
@@ -37,17 +42,48 @@ def values(read: Results) -> Mapping[str, object]:
     return {**Recorded(tell(read)).values(), "study": study, "wrapped": wrapped}
 
 
+def certified_mean(
+    read: Results, experiment: str, measure: str = "clean", rms: float = 0.0, *, model: str = "certified"
+) -> str:
+    """Mean accuracy of the certified network over its seeds; attacks are given by their RMS radius, too."""
+    level = rms * 140**0.5 if measure == "apgd l2" else rms
+    found = [
+        row.value
+        for row in read.rows
+        if (row.experiment, row.model, row.measure) == (experiment, model, measure) and abs(row.level - level) < 1e-9
+    ]
+    if not found:
+        raise LookupError(f"{experiment} has no rows for {measure} at {rms:g}.")
+    return f"{mean(found):.1f}"
+
+
+def _recorded_temperatures(read: Results) -> list[tuple[str, str]]:
+    """Temperatures of the knob that were run, and their recipes."""
+    prefix = "certified temperature "
+    names = {row.model for row in read.rows if row.experiment == "certified-knob" and row.model.startswith(prefix)}
+    return sorted(((name.removeprefix(prefix), name) for name in names), key=lambda pair: float(pair[0]))
+
+
 def results(into: Path, *, check: bool = False) -> None:
     """Every page on results in the directory ``into``, and their picture; or, to check, nothing if all are current."""
     read = read_results(HERE.parent / "results")
     offered = values(read)
     for template in templates():
         render(template, into / Path(template).stem, offered, check=check)
+    ecg = partial(certified_mean, read, "certified-ecg")
+    digits = partial(certified_mean, read, "certified-digits")
+    path = STUDIES / "certified_beside.json"
+    beside = json.loads(path.read_text()) if path.exists() else None
+    more = {**offered, "ecg": ecg, "digits": digits, "knob": partial(certified_mean, read, "certified-knob")}
+    more |= {"beside": beside, "temperatures": _recorded_temperatures(read)}
+    render("certified.md.j2", into.parent / "certified.md", more, check=check)
     if not check:
+        certified_figure(read.rows, into.parent / "certified.svg")
         picture(read.rows, RESULTS, into / "picture.svg")
         picture(read.rows, DEMONSTRATION, into.parent / "demo.svg")
         faults_picture(into.parent / "faults.svg")
         write_leaderboard(into.parent / "leaderboard.md")
+        write_archive_tables(into.parent / "classifier-table.md")
 
 
 def main() -> None:

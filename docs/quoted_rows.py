@@ -46,7 +46,8 @@ class Recorded:
         """The functions by the names that they have in templates."""
         names = (
             "accuracy", "paper", "difference", "paper_difference", "away", "furthest", "lost", "paper_lost", "lowest",
-            "highest", "best", "table", "claims", "verdicts", "sentences", "opposed", "decided_by", "recorded", "seeds",
+            "highest", "best", "table", "claims", "verdicts", "sentences", "opposed", "decided_by", "ran",
+            "recorded", "seeds",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
@@ -143,6 +144,12 @@ class Recorded:
     def decided_by(self, task: str) -> str:
         """The protocols that decide the claims on a task, with the seeds that are paired."""
         return _protocols(self._chapters[task].findings)
+
+    def ran(self, table: str, *models: str) -> bool:
+        """Whether rows of a table, and of all these models in it, are recorded: what else a page says of it waits."""
+        shown = self._tables[table].lines if table in self._tables else ()
+        found = {line.model for line in shown if line.seeds}
+        return bool(found) and found.issuperset(models)
 
     def seeds(self, table: str) -> str:
         """How many seeds the lines of a table have: one number, or the fewest and the most."""

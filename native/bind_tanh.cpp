@@ -1,6 +1,10 @@
 // The tanh family: h' = h + dt f + noise.
 #include "bindings.hpp"
 
+#include <memory>
+
+#include "threads.hpp"
+
 namespace noisyrnn {
 namespace {
 
@@ -74,10 +78,76 @@ void tanh_backward(Common common, Array h0, Maybe A, Array W, Maybe gate, Array 
     });
 }
 
+// A recurrence whose weights are packed once, for one step after the other. Addresses come from Python's side of the
+// module alone, which has checked what lies there: a conversion of arrays takes longer than the step.
+class TanhStream {
+public:
+    TanhStream(std::int64_t batch, Maybe A, Array W, Array U, Maybe b, Array dt, int noise, double additive,
+               double multiplicative, KeyNumbers key) {
+        by_type(W, "W", [&](auto zero) {
+            using T = decltype(zero);
+            const Shape shape = sizes(U, "U", 2);
+            const Size size{1, batch, shape[0], shape[1]};
+            if (batch < 1) refuse("A stream needs at least one sequence.");
+            if (noise < 0 || noise > 2) refuse("noise must be 0 (none), 1 (Ito) or 2 (released).");
+            TanhProblem<T>& p = problem<T>();
+            p.size = size;
+            p.noise = static_cast<Noise>(noise);
+            p.additive = static_cast<T>(additive);
+            p.multiplicative = static_cast<T>(multiplicative);
+            p.key = noise_key(key, size);
+            p.A = checked<const T>(A, "A", {size.units, size.units});
+            p.W = checked<const T>(W, "W", {size.units, size.units});
+            p.input.U = checked<const T>(U, "U", {size.units, size.inputs});
+            p.input.b = checked<const T>(b, "b", {size.units});
+            p.dt.unit = checked<const T>(dt, "dt", {size.units});
+            job_.reset(kernels<T>().tanh_step(&p, 1));
+            slices_ = slice_count(size);
+            twice_ = sizeof(T) == sizeof(double);
+        });
+    }
+
+    // The step of this number: x (batch, inputs) and h (batch, units) to `next`, which is no part of them.
+    void step(std::uintptr_t x, std::uintptr_t h, std::uintptr_t next, std::uint64_t number) {
+        twice_ ? step_of<double>(x, h, next, number) : step_of<float>(x, h, next, number);
+    }
+
+private:
+    template <class T>
+    TanhProblem<T>& problem() {
+        if constexpr (std::is_same_v<T, float>)
+            return single_problem_;
+        else
+            return twice_problem_;
+    }
+
+    template <class T>
+    void step_of(std::uintptr_t x, std::uintptr_t h, std::uintptr_t next, std::uint64_t number) {
+        if (number >= std::uint64_t{1} << 32) refuse("A key has noise for 2**32 steps: take a fresh key.");
+        TanhProblem<T>& p = problem<T>();
+        p.input.x = reinterpret_cast<const T*>(x);
+        p.h0 = reinterpret_cast<const T*>(h);
+        p.record.last = reinterpret_cast<T*>(next);
+        p.key.step = number;
+        run(*job_, slices_, 1);
+    }
+
+    TanhProblem<float> single_problem_;
+    TanhProblem<double> twice_problem_;
+    std::unique_ptr<Job> job_;
+    std::int64_t slices_ = 0;
+    bool twice_ = false;
+};
+
 }  // namespace
 
 void bind_tanh(nb::module_& module) {
     using namespace nb::literals;
+    nb::class_<TanhStream>(module, "TanhStream")
+        .def(nb::init<std::int64_t, Maybe, Array, Array, Maybe, Array, int, double, double, KeyNumbers>(), nb::kw_only(),
+             "batch"_a, "A"_a.none(), "W"_a, "U"_a, "b"_a.none(), "dt"_a, "noise"_a, "additive"_a, "multiplicative"_a,
+             "key"_a)
+        .def("step", &TanhStream::step, "x"_a, "h"_a, "next"_a, "number"_a);
     module.def("tanh_forward", &tanh_forward, "common"_a, nb::kw_only(), "h0"_a, "A"_a.none(), "W"_a, "gate"_a.none(),
                "dt"_a, "noise"_a, "additive"_a, "multiplicative"_a, "key"_a, "kept"_a);
     module.def("tanh_backward", &tanh_backward, "common"_a, nb::kw_only(), "h0"_a, "A"_a.none(), "W"_a,

@@ -33,6 +33,9 @@ public:
         }
     }
 
+    // From now on the input is here.
+    void read_from(const T* x) { input_.x = x; }
+
     // u of a slice at one step, for the sixteen units of a block.
     struct Units {
         const T *drive, *x, *column;

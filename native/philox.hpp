@@ -53,6 +53,9 @@ public:
             }
     }
 
+    // From now on steps are counted from here.
+    void count_from(std::uint64_t step) { key_.step = step; }
+
     // Numbers that a table for so many samples has.
     static constexpr std::int64_t table_size(std::int64_t rows) { return 6 * ceil_div(rows, places) * places; }
 

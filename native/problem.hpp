@@ -168,6 +168,7 @@ struct Kernels {
     Job* (*noise)(const NoiseProblem<T>&);
     Job* (*tanh_forward)(const TanhProblem<T>&, int workers);
     Job* (*tanh_backward)(const TanhProblem<T>&, int workers);
+    Job* (*tanh_step)(const TanhProblem<T>*, int workers);  // reads the problem again whenever it runs
     Job* (*oscillator_forward)(const OscillatorProblem<T>&, int workers);
     Job* (*oscillator_backward)(const OscillatorProblem<T>&, int workers);
     Job* (*modrelu_forward)(const ModReluProblem<T>&, int workers);

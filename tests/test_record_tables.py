@@ -95,6 +95,23 @@ def records(draw: st.DrawFn) -> tuple[list[RunLine], list[Row]]:
     return runs, rows
 
 
+def test_a_row_of_another_training_says_which(tmp_path: Path) -> None:
+    run = RunLine(
+        key="0" * 16, task="ecg", epochs=1, seconds=1.0, host="", version="0.1.0", contract=1, seed=0,
+        data={"kind": "ecg5000"}, model={"kind": "lipschitz"}, train={},
+    )  # fmt: skip
+    of_run = {"key": run.key, "task": "ecg", "host": "", "data": run.data}
+    old = row(**of_run, version="0.1.0", contract=1, measurement="a")
+    new = row(**of_run, version="0.2.0", contract=2, measurement="b")
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "runs.csv").write_text(runs_text([run]))
+    table = tmp_path / "rows" / "ecg.csv"
+    for rows, columns in (([old], False), ([old, new], True)):
+        table.write_text(rows_text(rows, {run.key: run}))
+        assert ("contract" in table.read_text().splitlines()[0]) == columns
+        assert rows_in_record(tmp_path) == rows
+
+
 def publish(record: Path, runs: list[RunLine], rows: list[Row]) -> Path:
     (record / "rows").mkdir(parents=True, exist_ok=True)
     (record / "runs.csv").write_bytes(runs_text(runs).encode())

@@ -40,7 +40,7 @@ def test_any_footer_is_read_or_refused(footer: bytes) -> None:
         announced(footer + len(footer).to_bytes(4, "little") + b"PAR1")
     except ValueError as error:
         said = str(error)
-    assert "\n" not in said
+    assert len(said.splitlines()) < 2
 
 
 def test_lists_without_an_end_are_refused() -> None:

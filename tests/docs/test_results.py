@@ -112,6 +112,20 @@ def test_claims_have_verdicts() -> None:
     assert "1 holds" in written("verdicts('ordered-mnist')")
 
 
+def test_sentences_are_counted_with_the_protocol_that_decides_and_what_opposes_them_is_listed() -> None:
+    sentences = written("sentences()")
+    assert (
+        "| “the NRNNs show an improved resilience to input perturbations” | Table 1, Ordered MNIST | 12 |" in sentences
+    )
+    assert "| 1 holds, 11 not run | reduced: seeds 2 |" in sentences
+    assert written("decided_by('ordered-mnist')") == "reduced: seeds 2"
+    assert written("opposed()") == "No comparison comes out against the paper."
+    assert [written(call) for call in ("ran('table-1', 'lipschitz')", "ran('table-1', 'lstm')", "ran('table-3')")] == [
+        "True", "False", "False",
+    ]  # fmt: skip
+    assert written("seeds('table-1')") == "2"
+
+
 def test_studies_are_averaged_over_levels_networks_and_groups() -> None:
     found = {"a": {"clipped": {"accuracy": {"0.1": 90.04}, "distance": 1.0}}, "b": {"clipped": {"distance": 2.0}}}
     readings = Readings({"found": found})

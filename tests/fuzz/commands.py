@@ -181,11 +181,15 @@ class Commands:
         def absent(package: object, directory: Path) -> Path:
             raise Unreachable("No package can be fetched.")
 
+        def demonstrated(**given: object) -> None:
+            raise Unreachable("The demonstration takes a minute.")
+
         variables = {"NOISYRNN_CACHE": str(self.place / "cache"), "COLUMNS": "80"}
         with (
             mock.patch("noisyrnn.data.fetching.download", unreachable),
             mock.patch("noisyrnn.data.mirrors.archive", absent),
             mock.patch("noisyrnn.bench.bench", return_value=[]),
+            mock.patch("noisyrnn.estimator.demonstration.demonstrate", demonstrated),
             mock.patch("noisyrnn.cli.experiments.perform", _performed),
             mock.patch("noisyrnn.disk.write_beside", self.inside),
             mock.patch.dict(os.environ, variables),

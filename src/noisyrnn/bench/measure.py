@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import json
-import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -130,15 +129,20 @@ def measured(case: Case, names: tuple[str, ...], rounds: int, progress: Progress
 
 
 def _seconds(action: Callable[[], Any], threads: int) -> float:
-    """Seconds of the fastest repetition; short work is repeated, so that a busy moment does not decide."""
+    """Seconds of a repetition in a turn: by the processor's clock the mean, by the wall's the least.
+
+    The processor's clock does not see others at work, but may be off by a little after each interruption; the wall's
+    sees them, so that the fastest repetition counts.
+    """
     gc.collect()
-    best, start = math.inf, clock(threads)
-    before = start
+    times: list[float] = []
+    start = before = clock(threads)
     while before - start < _AT_LEAST:
         action()
         now = clock(threads)
-        best, before = min(best, now - before), now
-    return best
+        times.append(now - before)
+        before = now
+    return sum(times) / len(times) if threads == 1 else min(times)
 
 
 def peak_memory(name: str, case: Case) -> int | None:

@@ -1,6 +1,6 @@
 """Rows and columns before they mean anything: in blocks, by pyarrow where all rows are alike, else cell by cell.
 
-pyarrow reads a table twenty times as fast as Python does, but has little to say about a table that is wrong. So each
+pyarrow reads a table far faster than Python does, but has little to say about a table that is wrong. So each
 block knows its rows twice: as columns of numbers, and one by one, for uneven rows and for the sentence that names the
 line of a slip.
 """

@@ -5,17 +5,24 @@ Not imported by the room, because aeon is an extra: ``from noisyrnn.estimator.ae
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
-
-try:
-    from aeon.classification.base import BaseClassifier
-except ImportError as error:
-    raise ImportError("aeon is not installed: pip install 'noisyrnn[aeon]'.") from error
 
 from noisyrnn.estimator.classifier import NoisyRNNClassifier
 
 
-class AeonNoisyRNNClassifier(BaseClassifier):
+def _base() -> Any:
+    """aeon's base class; without aeon any other, so that the module can be read, and its absence is said later."""
+    try:
+        return import_module("aeon.classification.base").BaseClassifier
+    except ImportError:
+        return object
+
+
+_Base: Any = _base()
+
+
+class AeonNoisyRNNClassifier(_Base):
     """:class:`noisyrnn.NoisyRNNClassifier` as a classifier of aeon; its arguments mean the same."""
 
     _tags = {  # noqa: RUF012  (aeon reads a plain dict)
@@ -67,6 +74,8 @@ class AeonNoisyRNNClassifier(BaseClassifier):
         self.random_state = random_state
         self.device = device
         self.verbose = verbose
+        if _Base is object:
+            raise ImportError("aeon is not installed: pip install 'noisyrnn[aeon]'.")
         super().__init__()
 
     def _fit(self, X: Any, y: Any) -> AeonNoisyRNNClassifier:

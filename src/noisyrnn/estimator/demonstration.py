@@ -89,8 +89,8 @@ td:first-child, th:first-child {{ text-align: left }} svg {{ max-width: 100%; he
 <p><strong>{html.escape(found.outcome)}</strong></p>
 <h2>Accuracy, %</h2>
 <table><tr><th>disturbance</th><th>plain</th><th>robust</th></tr>{rows}</table>
-<h2>The robust classifier under growing faults</h2>
-{_picture(found.robust)}
+<h2>Under growing faults</h2>
+{_picture(found)}
 <h2>Certified</h2>
 <p>{html.escape(str(found.certified))}</p>
 <p>Faults count in deviations of the training data; attacks move every pixel by at most 0.1 of them.
@@ -110,8 +110,21 @@ def _rows(found: Demonstration) -> list[tuple[str, float, float]]:
     return rows + [(name, found.plain.attacks[name], value) for name, value in found.robust.attacks.items()]
 
 
-def _picture(robustness: Robustness) -> str:
+def _picture(found: Demonstration) -> str:
+    """A panel for each fault: accuracy against its level, of both classifiers."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.4, 2.8), layout="constrained")
+    panels = figure.subplots(1, len(found.robust.curves), sharey=True, squeeze=False)[0]
+    for axes, kind in zip(panels, found.robust.curves, strict=True):
+        for name, one, style in (("plain", found.plain, "--"), ("robust", found.robust, "-")):
+            curve = {0.0: one.clean, **one.curves[kind]}
+            axes.plot([*curve], [100 * share for share in curve.values()], style, marker="o", label=name)
+        axes.set(title=kind, xlabel="level")
+    panels[0].set_ylabel("accuracy, %")
+    panels[0].legend()
     buffer = io.StringIO()
-    robustness.plot().figure.savefig(buffer, format="svg")
+    figure.savefig(buffer, format="svg")
     text = buffer.getvalue()
-    return text[text.index("<svg") :]
+    label = "Accuracy of the plain and the robust classifier under growing faults"
+    return text[text.index("<svg") :].replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)

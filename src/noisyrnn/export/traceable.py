@@ -160,6 +160,9 @@ class _Baked(Cell):
     def __init__(self, cell: Cell) -> None:
         super().__init__(cell.inputs, cell.units)
         self.inner = cell.built(noisy=False)
+        # Matrices that are parts of one, as coRNN's are, must not share its memory: the exporter refuses that.
+        apart = {name: one.detach().clone() for name, one in vars(self.inner).items() if isinstance(one, Tensor)}
+        vars(self.inner).update(apart)
         self.arity, self.substeps = cell.arity, cell.substeps
 
     def encode(self, x: Tensor) -> Tensor:

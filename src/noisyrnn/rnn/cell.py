@@ -67,6 +67,10 @@ class FastPath(ABC):
         """The sequence in eager torch with gradients by hand, or None where that does not fit."""
         return None
 
+    def stepper(self, batch: int, like: Tensor, key: Key | None) -> native.TanhStep | None:
+        """One step after the other by the native kernel, without gradients, or None where that does not fit."""
+        return None
+
 
 class Cell(nn.Module, ABC):
     """One step of a recurrent network.
@@ -125,6 +129,7 @@ class Cell(nn.Module, ABC):
 
     def rounding(self, x: Tensor, lengths: Tensor | None) -> Rounded:
         """Outputs for x from the start, without noise, and bounds of what rounding adds to them."""
+        self.gain()  # says why, where there is none
         raise NoGain(f"The rounding of {type(self).__name__} is not bounded here; use CertifiedRNN.")
 
     @property

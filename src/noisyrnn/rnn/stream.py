@@ -8,6 +8,7 @@ from torch import Tensor
 from noisyrnn.rnn.layer import Hidden, Layer
 from noisyrnn.rnn.network import Classifier
 from noisyrnn.rnn.pooling import Pooling
+from noisyrnn.rnn.quick_step import QuickStep
 from noisyrnn.sde.brownian import STEPS, Key, fresh_key
 
 
@@ -58,6 +59,7 @@ class Stream:
                 f"A stream reads out the last state, but this classifier pools by {network.pooling.value}."
             )
         self.network = network
+        self._quick = QuickStep(layer, batch_first=layer.batch_first or isinstance(network, Classifier))
         self.state = h_0
         self.noise = noise
         self.key = fresh_key(generator) if key is None and noise else key
@@ -67,6 +69,8 @@ class Stream:
         if not isinstance(x, Tensor):
             raise ValueError("A stream takes plain tensors, not packed sequences.")
         layer = self.network.layer if isinstance(self.network, Classifier) else self.network
+        if dt is None and self._quick.fits(x, self.state, self.key, noise=self.noise):
+            return self._one_step(x)
         batch_first = True if isinstance(self.network, Classifier) else layer.batch_first and x.ndim == 3
         inputs = x.shape[1 if batch_first else 0]
         if self.key is not None and (self.key.step + inputs) * layer.substeps >= STEPS:
@@ -80,3 +84,13 @@ class Stream:
         if self.key is not None:
             self.key = self.key.later(inputs)
         return output
+
+    def _one_step(self, x: Tensor) -> Tensor:
+        assert isinstance(self.state, Tensor)
+        after = self._quick(x, self.state, 0 if self.key is None else self.key.step)
+        self.state = after.unsqueeze(0)
+        if self.key is not None:
+            self.key = self.key.later(1)
+        if isinstance(self.network, Classifier):
+            return self.network.readout(after)
+        return after.unsqueeze(1 if self.network.batch_first else 0)

@@ -73,6 +73,14 @@ class TanhFastPath(FastPath):
         )  # fmt: skip
         return scanned.states, (scanned.last,)
 
+    def stepper(self, batch: int, like: Tensor, key: Key | None) -> native.TanhStep | None:
+        drift = self.drift
+        if isinstance(drift, GatedDrift) or self.law.learned or self.step_size is None or drift.W.dtype != like.dtype:
+            return None
+        dt = self.step_size(drift.W, lambda: drift.W)
+        noise = native.law_of(None if self.law.silent else self.law, key)
+        return native.TanhStep(batch, drift.A, drift.W, drift.U, drift.b, dt, noise)
+
     def _dt(self, h: Tensor, call: Call) -> Tensor:
         if call.dt is not None:
             return call.dt

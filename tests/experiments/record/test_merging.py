@@ -12,6 +12,7 @@ import torch
 from tiny import tiny
 
 from noisyrnn.checkpoint import load, load_network
+from noisyrnn.evaluate import Clean
 from noisyrnn.experiments import Record, merge, read_results, rows, run
 from noisyrnn.experiments.record.published import load as load_named
 from noisyrnn.experiments.store.run_directory import DONE, RunDirectory
@@ -67,6 +68,25 @@ def test_networks_have_names_and_no_hash_is_in_any(runs: Path, tmp_path: Path) -
         assert torch.equal(own(x), load_named(record.network_path(line))(x))
     with pytest.raises(ValueError, match=r"did you mean digits/lipschitz-rows-2-epochs-seed-\d\?"):
         record.network("digits/lipschitz-rows-2-epochs-seed")
+
+
+def test_a_run_that_was_trained_again_adds_rows_and_replaces_no_network(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, again = tmp_path / "record", tmp_path / "again"
+    merge(runs, record, networks="first")
+    networks = {name: content for name, content in files(record).items() if name.endswith(".safetensors")}
+    before = {row.cell: row for row in rows(record)}
+    monkeypatch.setattr("noisyrnn.experiments.runner.__version__", "9.9")
+    more = tiny(seeds=2, name="more", measures=(Clean(), White(sigma=0.7)))
+    assert run(more, again, record=record).complete
+    merge(again, record, networks="first")
+    after = {row.cell: row for row in rows(record)}
+    assert before.items() <= after.items()
+    assert networks == {name: content for name, content in files(record).items() if name.endswith(".safetensors")}
+    added = [row for cell, row in after.items() if cell not in before]
+    # The networks of seed 0 are published and were measured; those of seed 1 were trained again, and rows say so.
+    assert {(row.seed, row.version == "9.9") for row in added} == {(0, False), (1, True)}
 
 
 def test_a_second_merge_changes_no_byte_and_half_a_record_is_completed(runs: Path, tmp_path: Path) -> None:

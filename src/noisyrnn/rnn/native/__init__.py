@@ -21,18 +21,21 @@ from noisyrnn.rnn.native.exprnn import exprnn_scan
 from noisyrnn.rnn.native.kernel import available, instruction_sets, instructions, multiply_adds, status, threads
 from noisyrnn.rnn.native.noise import gaussian, uniform
 from noisyrnn.rnn.native.sequence import Scan
-from noisyrnn.rnn.native.tanh import tanh_scan
+from noisyrnn.rnn.native.step import TanhStep
+from noisyrnn.rnn.native.tanh import law_of, tanh_scan
 
 __all__ = [
     "MaxminScan",
     "OscillatorScan",
     "Scan",
+    "TanhStep",
     "available",
     "cornn_scan",
     "exprnn_scan",
     "gaussian",
     "instruction_sets",
     "instructions",
+    "law_of",
     "maxmin_scan",
     "multiply_adds",
     "status",

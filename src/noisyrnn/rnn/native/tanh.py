@@ -49,6 +49,13 @@ _TANH = registered(
 )
 
 
+def law_of(noise: NoiseLaw | None, key: Key | None) -> Noise:
+    """Noise as the kernel takes it: none, without a law or a key."""
+    if noise is None or key is None:
+        return Noise()
+    return Noise(_NUMBERS[noise.convention], float(noise.additive or 0.0), float(noise.multiplicative), key)
+
+
 def tanh_scan(
     sequence: Tensor,
     h0: Tensor,
@@ -81,10 +88,7 @@ def tanh_scan(
         raise ValueError("A gated recurrence has neither a matrix A nor noise: pass A=None and noise=None.")
     check(sequence=sequence, h0=h0, A=A, W=W, U=U, b=b, gate=gate)
     sequence, U, b = drive(sequence, U, b, h0)
-    law = Noise()
-    if noise is not None and key is not None:
-        law = Noise(_NUMBERS[noise.convention], float(noise.additive or 0.0), float(noise.multiplicative), key)
-    problem = Problem(_TANH.recurrence, lengths, chunk, states, law)
+    problem = Problem(_TANH.recurrence, lengths, chunk, states, law_of(noise, key))
     found, last = scan(_TANH, problem, (sequence, h0, A, W, U, b, gate, step_size(dt, sequence, h0)))
     assert last is not None
     return Scan(found, last)

@@ -1,0 +1,40 @@
+"""Certified accuracy against the disturbance, and what attacks leave, from recorded rows: docs/certified.svg."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import mean
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from noisyrnn.rows import Row
+
+_TASKS = {"certified-ecg": ("ECG", 140), "certified-digits": ("digits", 64)}
+
+
+def figure(rows: Iterable[Row], path: Path) -> None:
+    """Draw the figure into ``path``."""
+    found: dict[tuple[str, str], dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row.experiment not in _TASKS or row.model != "certified":
+            continue
+        steps = _TASKS[row.experiment][1]
+        if row.measure in ("clean", "certified"):
+            found[row.experiment, "proved"][row.level].append(row.value)
+        elif row.measure == "apgd l2":
+            found[row.experiment, "attacked"][row.level / steps**0.5].append(row.value)
+    with rc_context({"svg.hashsalt": "certified", "svg.fonttype": "none"}):
+        drawing = Figure(figsize=(6.4, 3.6), layout="constrained")
+        axes = drawing.subplots()
+        for (name, kind), values in sorted(found.items()):
+            levels = sorted(values)
+            label = f"{_TASKS[name][0]}: {'proved' if kind == 'proved' else 'left by APGD'}"
+            style = "o-" if kind == "proved" else "x--"
+            axes.plot(levels, [mean(values[level]) for level in levels], style, label=label)
+        axes.set(xlabel="disturbance, RMS over the steps", ylabel="accuracy, %", ylim=(-2, 102))
+        axes.grid(alpha=0.3, linewidth=0.5)
+        axes.legend(frameon=False, fontsize="small")
+        drawing.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
