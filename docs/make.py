@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -25,6 +25,7 @@ from quoted_rows import Recorded
 from quoted_studies import STUDIES, study
 from render import TEMPLATES, render
 
+from noisyrnn.data.ucr import archive as published_sets
 from noisyrnn.report import Results, read_results, tell
 
 HERE = Path(__file__).parent
@@ -64,6 +65,25 @@ def _recorded_temperatures(read: Results) -> list[tuple[str, str]]:
     return sorted(((name.removeprefix(prefix), name) for name in names), key=lambda pair: float(pair[0]))
 
 
+def archive(read: Results) -> list[tuple[str, int, Callable[..., str]]]:
+    """The archive sets that were run: name, training samples, and what gives their accuracies."""
+    ran = {row.experiment: str(row.data["name"]) for row in read.rows if row.task.startswith("ucr-")}
+    tables = sorted((name, table) for table, name in ran.items() if not table.endswith("-search"))
+    known = published_sets()
+    return [(name, known[name]["samples"][0], partial(certified_mean, read, table)) for name, table in tables]
+
+
+def soundness() -> dict[str, float] | None:
+    """All attacks on certificates together: counts, and how near the nearest came; None before the study ended."""
+    path = STUDIES / "certified_soundness.json"
+    found = json.loads(path.read_text()) if path.exists() else {"found": {}}
+    parts = list(found["found"].values())
+    total = {name: sum(part[name] for part in parts) for name in ("pairs", "certified", "attacked", "violations")}
+    if total["pairs"] < 2000:
+        return None
+    return {**total, "least": min(part["least ratio"] for part in parts if part["least ratio"] is not None)}
+
+
 def results(into: Path, *, check: bool = False) -> None:
     """Every page on results in the directory ``into``, and their picture; or, to check, nothing if all are current."""
     read = read_results(HERE.parent / "results")
@@ -76,6 +96,9 @@ def results(into: Path, *, check: bool = False) -> None:
     beside = json.loads(path.read_text()) if path.exists() else None
     more = {**offered, "ecg": ecg, "digits": digits, "knob": partial(certified_mean, read, "certified-knob")}
     more |= {"beside": beside, "temperatures": _recorded_temperatures(read)}
+    more |= {"mnist": partial(certified_mean, read, "certified-mnist"), "sound": soundness(), "sets": archive(read)}
+    seconds = [row.seconds for row in read.rows if row.task.startswith("ucr-") and row.model == "certified"]
+    more |= {"least_seconds": f"{min(seconds, default=0):.0f}", "most_seconds": f"{max(seconds, default=0):.0f}"}
     render("certified.md.j2", into.parent / "certified.md", more, check=check)
     if not check:
         certified_figure(read.rows, into.parent / "certified.svg")

@@ -146,10 +146,12 @@ NB_MODULE(_native, module) {
     nb::class_<Kept>(module, "Kept")
         .def(
             "__init__",
-            [](Kept* self, Maybe states, Maybe activations, Maybe checkpoints, Maybe last, Maybe g_states,
-               Maybe g_last) { new (self) Kept{states, activations, checkpoints, last, g_states, g_last}; },
-            nb::kw_only(), maybe("states"), maybe("activations"), maybe("checkpoints"), maybe("last"),
-            maybe("g_states"), maybe("g_last"));
+            [](Kept* self, Maybe states, Maybe activations, Maybe checkpoints, Maybe last, Maybe total, Maybe g_states,
+               Maybe g_last, Maybe g_total) {
+                new (self) Kept{states, activations, checkpoints, last, total, g_states, g_last, g_total};
+            },
+            nb::kw_only(), maybe("states"), maybe("activations"), maybe("checkpoints"), maybe("last"), maybe("total"),
+            maybe("g_states"), maybe("g_last"), maybe("g_total"));
     module.def("empty", &empty, "shape"_a, "twice"_a);
     bind_noise(module);
     bind_tanh(module);

@@ -28,7 +28,7 @@ struct InputGradients {
 
 // Where the states of one recurrence are kept.
 struct Kept {
-    Maybe states, activations, checkpoints, last, g_states, g_last;
+    Maybe states, activations, checkpoints, last, total, g_states, g_last, g_total;
 };
 
 // Sizes of a recurrence; refuses a sequence that is neither a drive nor an input with its matrix.
@@ -83,6 +83,8 @@ Record<T> record_of(const Common& common, const Kept& kept, const Size& s) {
         record.checkpoints = checked<T>(kept.checkpoints, "checkpoints",
                                         {ceil_div(s.steps, common.chunk), s.batch, s.units});
     record.last = checked<T>(kept.last, "last", one);
+    record.total = checked<T>(kept.total, "total", one);
+    record.g_total = checked<const T>(kept.g_total, "g_total", one);
     record.g_states = checked<const T>(kept.g_states, "g_states", all);
     record.g_last = checked<const T>(kept.g_last, "g_last", one);
     return record;

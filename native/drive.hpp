@@ -21,6 +21,12 @@ NOISYRNN_INLINE void row_store(T* row, std::int64_t j, Vec<T> v, std::int64_t un
         store_first(row + j, v, static_cast<int>(units - j));
 }
 
+// Adds to lanes of a row.
+template <class T>
+NOISYRNN_INLINE void row_add(T* row, std::int64_t j, Vec<T> v, std::int64_t units, bool whole) {
+    row_store(row, j, row_load(row, j, units, whole) + v, units, whole);
+}
+
 template <class T>
 class Drive {
 public:

@@ -54,6 +54,7 @@ protected:
     void update(const Slice& slice, std::int64_t t, std::int64_t b, const T* c, const T* h, T* next) const {
         using V = Vec<T>;
         const V minus = splat<V>(T(-0.0));
+        T* total = p_.record.total != nullptr ? p_.record.total + slice.first * n_ : nullptr;
         const auto u = drive_.units(slice, t, b);
         for (std::int64_t r = 0; r < slice.rows; ++r) {
             const bool hold = p_.record.held(slice.first + r, t);
@@ -72,6 +73,7 @@ protected:
                     // Written so that what is not a number stays so.
                     state = size <= T(0) ? V{} : from_bits<V>(bits(size) | sign);
                     state = v == T(0) ? V{} : state;
+                    if (total != nullptr) row_add(total + r * n_, j, state, n_, whole);
                 }
                 row_store(next + r * n_, j, state, n_, whole);
             }
@@ -209,6 +211,7 @@ private:
         const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together<T>(rows);
         const T* g_out = p_.record.g_states;
         if (g_out != nullptr) g_out += (t * p_.size.batch + slice.first) * n_;
+        const T* g_total = p_.record.g_total != nullptr ? p_.record.g_total + slice.first * n_ : nullptr;
         T* bias_sums = sums + outer_size_ + this->drive_.sum_size();
         for (std::int64_t b = 0; b < blocks; ++b) {
             if (later != nullptr && b % at_once == 0)
@@ -223,6 +226,7 @@ private:
                     V gradient = load<V>(g + r * width_ + j), through{};
                     if (inside && g_out != nullptr) gradient = gradient + row_load(g_out + r * n_, j, n_, whole);
                     if (!hold && inside) {
+                        if (g_total != nullptr) gradient = gradient + row_load(g_total + r * n_, j, n_, whole);
                         const V state = row_load(next + r * n_, j, n_, whole);
                         through = state == T(0) ? V{} : gradient;
                         store(bias_sums + j, load<V>(bias_sums + j) + (state < T(0) ? -through : through));

@@ -74,6 +74,7 @@ protected:
                 T* kept) const {
         using V = Vec<T>;
         const T* unit = unit_.data() + b * block;
+        T* total = p_.y.total != nullptr ? p_.y.total + slice.first * n_ : nullptr;
         const auto u = drive_.units(slice, t, b);
         for (std::int64_t r = 0; r < slice.rows; ++r) {
             const bool hold = p_.y.held(slice.first + r, t);
@@ -89,6 +90,7 @@ protected:
                     if (kept != nullptr) row_store(kept + r * n_, j, a, n_, whole);
                     z = load<V>(unit + i) * z + load<V>(unit + width_ + i) * a - load<V>(unit + 2 * width_ + i) * y;
                     y = load<V>(unit + 3 * width_ + i) * z + y;
+                    if (total != nullptr) row_add(total + r * n_, j, y, n_, whole);
                 } else if (kept != nullptr) {
                     row_store(kept + r * n_, j, V{}, n_, whole);
                 }
@@ -253,6 +255,7 @@ private:
         using V = Vec<T>;
         const std::int64_t rows = slice.rows, blocks = width_ / block, at_once = blocks_together<T>(rows);
         const std::int64_t out = (t * p_.size.batch + slice.first) * n_;
+        const T* g_total = p_.y.g_total != nullptr ? p_.y.g_total + slice.first * n_ : nullptr;
         for (std::int64_t b = 0; b < blocks; ++b) {
             if (later != nullptr && b % at_once == 0)
                 complete(b, blocks - b < at_once ? blocks - b : at_once, later, gy, gz, outer, rows, worker);
@@ -273,6 +276,7 @@ private:
                     if (inside && p_.z.g_states != nullptr)
                         to_z = to_z + row_load(p_.z.g_states + out + r * n_, j, n_, whole);
                     if (!hold && inside) {
+                        if (g_total != nullptr) to_y = to_y + row_load(g_total + r * n_, j, n_, whole);
                         const V a = row_load(kept + r * n_, j, n_, whole);
                         to_z = load<V>(unit + 3 * width_ + i) * to_y + to_z;
                         pre = load<V>(unit + width_ + i) * to_z * (T(1) - a * a);

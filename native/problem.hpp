@@ -60,13 +60,14 @@ struct StepSize {
     T *g_unit = nullptr, *g_time = nullptr;  // g_time is (steps, batch) whatever the strides
 };
 
-// Where states go and gradients come from. With `chunk` steps between checkpoints nothing else has to be kept.
+// Where states go and gradients come from. With `chunk` steps between checkpoints nothing else has to be kept. `total`
+// (batch, units) is the sum of the states over each sample's valid steps, zero before the first.
 template <class T>
 struct Record {
     const std::int64_t* lengths = nullptr;
     std::int64_t chunk = 0;
-    T *states = nullptr, *activations = nullptr, *checkpoints = nullptr, *last = nullptr;
-    const T *g_states = nullptr, *g_last = nullptr;
+    T *states = nullptr, *activations = nullptr, *checkpoints = nullptr, *last = nullptr, *total = nullptr;
+    const T *g_states = nullptr, *g_last = nullptr, *g_total = nullptr;
 
     bool held(std::int64_t sample, std::int64_t t) const { return lengths != nullptr && t >= lengths[sample]; }
 };

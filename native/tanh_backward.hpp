@@ -201,6 +201,7 @@ private:
         const T *xi = room.xi + noise, *factor = room.factor + noise, *gate = p_.gate;
         T *g_gate = p_.g_gate, *g_time = p_.dt.g_time, *unit_sums = p_.dt.g_unit != nullptr ? step_sums : nullptr;
         T* g_rows = outer.g();
+        const T* g_total = p_.record.g_total != nullptr ? p_.record.g_total + slice.first * n : nullptr;
         const bool multiplied = N == Noise::released && again_.uniform, random_used = again_.gaussian;
         const bool step_wanted = step_wanted_, drift_wanted = drift_wanted_, folded = folded_;
         const auto u = this->drive_.units(slice, t, b);
@@ -218,6 +219,8 @@ private:
                 V gradient = load<V>(g + r * width + j);
                 if (c != nullptr) gradient = gradient + load<V>(c + product_at<T>(rows, 0, r, l));
                 if (g_out != nullptr && inside) gradient = gradient + row_load(g_out + r * n, j, n, whole);
+                if (g_total != nullptr && inside && !hold)
+                    gradient = gradient + row_load(g_total + r * n, j, n, whole);
                 store(g + r * width + j, gradient);
                 if (hold || !inside) {
                     store(row + j, V{});

@@ -139,6 +139,7 @@ protected:
         const T* times = !Even && p_.dt.time != nullptr ? &p_.dt.time[time_at(slice.first, t)] : nullptr;
         const std::int64_t between_times = p_.dt.sample_stride;
         const T* gate = p_.gate;
+        T* total = p_.record.total != nullptr ? p_.record.total + slice.first * n : nullptr;
         const T s1 = p_.additive, s2 = p_.multiplicative;
         const std::int64_t noise = b % blocks_together<T>(rows) * rows * block;
         const T *d = step_.data() + b * block, *xi = room.xi + noise, *factor = room.factor + noise;
@@ -181,6 +182,7 @@ protected:
                 }
                 if (added) moved = load<V>(xi + r * block + i) * s1 + moved;
                 row_store(next + r * n, j, moved, n, whole);
+                if (total != nullptr) row_add(total + r * n, j, moved, n, whole);
             }
         }
     }

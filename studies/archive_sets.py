@@ -18,8 +18,20 @@ from noisyrnn.data.archives import read_uncompressed
 from noisyrnn.data.formats import contents
 from noisyrnn.data.sequences import Sequences, classes
 
-SEARCHED = ("GunPoint", "ItalyPowerDemand", "ArrowHead")
+SEARCHED = (
+    "GunPoint",
+    "ItalyPowerDemand",
+    "ArrowHead",
+    "BME",
+    "FaceFour",
+    "FreezerSmallTrain",
+    "DistalPhalanxOutlineCorrect",
+    "ECG5000",
+    "Fish",
+)
 """Where choices are made, on splits of the training parts."""
+FEW = ("GunPoint", "ItalyPowerDemand", "DistalPhalanxOutlineCorrect", "ECG5000")
+"""Of these, where choices for small sets are made: on 20 series of the training part, the others to measure with."""
 REPORTED = ("OSULeaf", "BasicMotions", "JapaneseVowels", "BeetleFly", "Computers", "FaceAll", "FordA")
 """What is reported, and was used for no choice."""
 TEST, TRAIN = 400, 500

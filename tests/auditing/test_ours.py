@@ -32,7 +32,7 @@ class Natural(torch.nn.Module):
 
 def test_one_classifier_of_ours_in_every_guise(tmp_path: Path) -> None:
     x, y = waves(60, steps=32)
-    made = estimator.NoisyRNNClassifier(hidden_size=8, n_epochs=6, random_state=0).fit(x[:30], y[:30])
+    made = estimator.NoisyRNNClassifier(hidden_size=8, n_epochs=6, random_state=0, companion=None).fit(x[:30], y[:30])
     guises = {"memory": made, "saved": made.save(tmp_path / "saved"), "torch": Natural(made)}
     if os.environ.get("NOISYRNN_EXTRAS"):  # make extras: torch exports nothing whose shapes are checked as it runs
         from noisyrnn.export import export_onnx

@@ -4,13 +4,13 @@ import pytest
 
 from noisyrnn.bench import Case, Limits, Machine, Measurement, figure, markdown, verdicts
 from noisyrnn.bench.case import Model, varied
-from noisyrnn.bench.ratios import ratio
+from noisyrnn.bench.spread import ratio
 
 
 def measured(name, train, forward, memory=None, sgemm=1e11, **change):
     return Measurement(
         contender=name, case=varied(**change), train=train, forward=forward, memory=memory,
-        limits=Limits(peak=1.25e11, sgemm=sgemm),
+        limits=(Limits(peak=1.25e11, sgemm=sgemm),) * 3,
     )  # fmt: skip
 
 
@@ -46,6 +46,17 @@ def test_ratios_are_taken_round_by_round():
     assert ratio((2.0, 20.0, 2.0), (1.0, 10.0, 1.0)) == (2.0, 2.0, 2.0)
 
 
+def test_the_share_is_that_of_the_same_round():
+    # The machine was half as fast in the second round, for large products and for the kernel.
+    fast, slow = Limits(peak=None, sgemm=1e11), Limits(peak=None, sgemm=5e10)
+    time = FLOPS / 8e10
+    one = Measurement(
+        contender="kernel", case=Case(), train=(time, 2 * time, time), forward=(1.0,) * 3, limits=(fast, slow, fast)
+    )
+    assert one.share == pytest.approx((0.8, 0.8, 0.8))
+    assert one.share_of_peak is None
+
+
 def test_verdicts_follow_the_targets():
     met = {name: good for name, (_, good) in verdicts(FOUND).items()}
     assert met == {
@@ -74,6 +85,13 @@ def test_a_faster_peer_is_named_with_its_reason():
         "- T 784, hidden 128, batch 128, 1 thread: torch.nn.RNN takes training 0.83 and forward 0.78 of the kernel's "
         "time; it does half the matrix products and draws no noise.",
     ]
+
+
+def test_building_k_is_a_part_of_the_step_and_no_peer():
+    case = {"steps": 140, "batch": 32, "threads": 1, "model": Model.CERTIFIED}
+    found = [measured("kernel", (4.0,), (1.0,), **case), measured("building K", (1.0,), (0.1,), **case)]
+    assert verdicts(found) == {"certified, building": ((0.25, 0.25, 0.25), False)}
+    assert "- nowhere" in markdown(found)
 
 
 def test_without_the_kernel_there_are_no_verdicts():

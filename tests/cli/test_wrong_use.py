@@ -59,6 +59,7 @@ def model(path: Path, **about: Any) -> Path:
         (["run", "table-3", "--set", "train.lr=" + "[" * 100_000], 1, "train.lr="),
         (["run", "table-3", "--seeds", "1" + "0" * 12], 1, "must be 1 to 10000"),
         (["run", "table-3", "--epochs", "1" + "0" * 12], 1, "epochs must be 1 to 100000"),
+        (["run", "table-3", "--every", "0"], 2, "'--every': Input should be greater than or equal to 1"),
         (["data", "get", "ucr:ecg200"], 1, "did you mean ucr:ECG200?"),
         (["run", "table-3", "--sed", "1"], 2, "No such option: --sed"),
         (["nonsense"], 2, "No such command 'nonsense'; `noisyrnn --help`"),

@@ -12,7 +12,8 @@ from noisyrnn.models import Noisy
 from noisyrnn.perturb import FaultMixture, Strengths
 from noisyrnn.rnn import Pooling
 
-QUICK = {"hidden_size": 8, "n_epochs": 25, "batch_size": 24, "lr": 0.05, "random_state": 0, "faults": None}
+QUICK = {"hidden_size": 8, "n_epochs": 25, "batch_size": 24, "lr": 0.05, "random_state": 0}
+QUICK |= {"faults": None, "companion": None}
 
 
 def quick(*model, **options):

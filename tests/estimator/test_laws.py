@@ -15,6 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from noisyrnn import FaultTrained, NoisyRNNClassifier
+from noisyrnn.estimator.random_convolutions import RandomConvolutionsSetting
 
 QUICK = {
     "hidden_size": 8,
@@ -37,8 +38,15 @@ def failing(estimator):
     return {}
 
 
+PAIR = {**QUICK, "causal": False, "companion": RandomConvolutionsSetting(steps=10, features=500)}
+
+
 @parametrize_with_checks(
-    [NoisyRNNClassifier(**QUICK), FaultTrained(LogisticRegression(), copies=1, random_state=0)],
+    [
+        NoisyRNNClassifier(**QUICK),
+        NoisyRNNClassifier(**PAIR),
+        FaultTrained(LogisticRegression(), copies=1, random_state=0),
+    ],
     expected_failed_checks=failing,
 )
 def test_laws_of_scikit_learn(estimator, check):
@@ -59,7 +67,7 @@ def test_searches_pipelines_and_calibration_take_it():
 
 def test_copies_give_the_same_probabilities():
     X, y = waves()
-    fitted = NoisyRNNClassifier(**QUICK).fit(X, y)
+    fitted = NoisyRNNClassifier(**PAIR).fit(X, y)
     expected = fitted.predict_proba(X)
     for twin in (copy.deepcopy(fitted), pickle.loads(pickle.dumps(fitted)), clone(fitted).fit(X, y)):
         assert np.array_equal(twin.predict_proba(X), expected)
@@ -70,7 +78,10 @@ def test_copies_give_the_same_probabilities():
 @pytest.mark.parametrize("seed", [3, np.random.RandomState(3)])
 def test_noisy_passes_are_drawn_from_the_seed(seed):
     X, y = waves()
-    fitted = NoisyRNNClassifier(**{**QUICK, "random_state": seed, "n_epochs": 2}).fit(X, y)
+    options = {**QUICK, "random_state": seed, "n_epochs": 2}
+    with pytest.raises(ValueError, match="hidden_noise"):
+        NoisyRNNClassifier(**options, hidden_noise=0.0).fit(X, y).predict_proba(X, samples=3)
+    fitted = NoisyRNNClassifier(**options, hidden_noise=0.1).fit(X, y)
     sampled = fitted.predict_proba(X, samples=3)
     assert np.array_equal(sampled, fitted.predict_proba(X, samples=3))
     assert not np.allclose(sampled, fitted.predict_proba(X))

@@ -62,6 +62,47 @@ def test_gaps_can_be_pushed_to_a_masked_classifier():
     assert np.abs(found - classifier.predict_proba(X[:1])[0]).max() < 1e-5
 
 
+@pytest.mark.parametrize("front_end", ["auto", None])
+def test_time_stamps_are_step_sizes_as_in_a_batch(front_end):
+    X, y = waves(8, steps=130)  # with a front end a stride of 2
+    times = np.cumsum(np.random.default_rng(0).uniform(0.3, 1.8, (8, 130)), axis=1)
+    classifier = NoisyRNNClassifier(front_end=front_end, **QUICK).fit(X, y, times=times)
+    stream, seen = classifier.stream(2), [0, 0]
+    for turn in range(40):
+        some = [[0, 1], [0], [1], [1, 0]][turn % 4]
+        if turn == 20:  # the second begins again, at another time
+            stream.reset([1])
+            seen[1], times[1] = 0, times[1] + 1000
+        samples = np.stack([X[one, :, seen[one]] for one in some])
+        found = stream.push(samples, some, times=[times[one, seen[one]] for one in some])
+        for one, probabilities in zip(some, found, strict=True):
+            seen[one] += 1
+            batch = classifier.predict_proba(X[[one], :, : seen[one]], times=times[[one], : seen[one]])
+            assert np.abs(probabilities - batch[0]).max() < 1e-5
+    even = classifier.predict_proba(X[[0], :, : seen[0]], times=np.arange(seen[0])[None])
+    assert np.abs(found[1] - even[0]).max() > 1e-4
+
+
+def test_long_gaps_count_as_in_a_batch_and_wrong_times_are_one_sentence():
+    X, y = waves(8)
+    times = np.tile(np.arange(30.0), (8, 1))
+    classifier = NoisyRNNClassifier(**QUICK).fit(X, y, times=times)
+    late = times.copy()
+    late[:, 10:] += 50
+    stream = classifier.stream()
+    with pytest.warns(UserWarning, match="count as"):
+        found = [stream.push(value, times=time) for value, time in zip(X[0, 0], late[0], strict=True)][-1]
+    with pytest.warns(UserWarning, match="count as"):
+        assert np.abs(found - classifier.predict_proba(X[:1], times=late[:1])[0]).max() < 1e-5
+    before = stream.clock
+    for wrong, message in ((None, "with its time stamp"), (3.0, "must increase"), (np.nan, "finite")):
+        with pytest.raises(ValueError, match=message):
+            stream.push(1.0, times=wrong)
+    with pytest.raises(ValueError, match="not to fit"):
+        NoisyRNNClassifier(**QUICK).fit(X, y).stream().push(1.0, times=1.0)
+    assert stream.clock == before
+
+
 def test_what_cannot_be_streamed_names_the_argument():
     X, y = waves(8)
     for options, message in (

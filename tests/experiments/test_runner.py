@@ -19,6 +19,8 @@ from noisyrnn.evaluate import Clean
 from noisyrnn.experiments import Joblib, rows, run
 from noisyrnn.experiments.measure import selection, splits_of
 from noisyrnn.experiments.spec import Measurement
+from noisyrnn.experiments.store.lease import MARKER, hold_lease
+from noisyrnn.experiments.store.progress_file import PROGRESS
 from noisyrnn.experiments.store.run_directory import DONE, SPEC, RunDirectory
 from noisyrnn.perturb import White
 from noisyrnn.sde.brownian import CONTRACT
@@ -264,6 +266,21 @@ def test_a_choice_of_samples_is_the_same_each_time() -> None:
     assert torch.equal(one.x, two.x)
     assert len(one) == 50
     assert len(one.y.unique()) > 5
+
+
+def test_of_who_died_at_the_end_of_a_complete_run_nothing_stays(tmp_path: Path) -> None:
+    run(tiny(), tmp_path)
+    place = next(path.parent for path in tmp_path.glob("*/DONE"))
+    with hold_lease(place):
+        told = (place / MARKER).read_text()
+    gone = preloaded().Process(target=int)
+    gone.start()
+    gone.join()
+    (place / MARKER).write_text(told.replace(f"pid={os.getpid()}", f"pid={gone.pid}"))
+    (place / PROGRESS).write_text("{}")
+    assert run(tiny(), tmp_path).complete
+    assert not (place / MARKER).exists()
+    assert not (place / PROGRESS).exists()
 
 
 def test_ctrl_c_gives_the_lease_back(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ if not os.environ.get("NOISYRNN_EXTRAS"):
 import onnxruntime
 
 from noisyrnn import NoisyRNNClassifier
+from noisyrnn.estimator.random_convolutions import RandomConvolutionsSetting
 from noisyrnn.export import export_onnx, export_step
 
 
@@ -21,9 +22,12 @@ def fitted(model="noisy", channels=2, **options):
     return NoisyRNNClassifier(model, **quick).fit(X, y)
 
 
-@pytest.mark.parametrize("model", ["noisy", "cornn"])
-def test_any_batch_time_and_length_give_the_same_probabilities(model, tmp_path):
-    classifier = fitted(model)
+PAIR = RandomConvolutionsSetting(steps=50, features=500)
+
+
+@pytest.mark.parametrize(("model", "companion"), [("noisy", None), ("noisy", PAIR), ("cornn", None)])
+def test_any_batch_time_and_length_give_the_same_probabilities(model, companion, tmp_path):
+    classifier = fitted(model, companion=companion)
     session = onnxruntime.InferenceSession(export_onnx(classifier, tmp_path / "model.onnx"))
     rng = np.random.default_rng(1)
     for batch in (1, 7):
@@ -65,7 +69,9 @@ def test_one_step_after_another_is_the_whole(tmp_path):
 
 def test_what_cannot_be_exported_is_said(tmp_path):
     with pytest.raises(ValueError, match="causal=True"):
-        export_step(fitted(), tmp_path / "step.onnx")
+        export_step(fitted(companion=None), tmp_path / "step.onnx")
+    with pytest.raises(ValueError, match="companion=None"):
+        export_step(fitted(companion=PAIR, causal=True), tmp_path / "step.onnx")
     with pytest.raises(ValueError, match="ClassicRNN"):
         export_onnx(fitted("lstm"), tmp_path / "model.onnx")
     with pytest.raises(ValueError, match="scaling='channel'"):

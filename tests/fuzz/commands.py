@@ -18,7 +18,7 @@ from corpus import Corpus
 from mutation import altered_json
 from targets import Wrong
 
-from noisyrnn import cli, disk
+from noisyrnn import bench, cli, disk
 from noisyrnn.data.download import Unreachable
 
 _WORDS = (
@@ -71,7 +71,7 @@ _SLOW = {
 }
 
 
-def commands(app: typer.Typer) -> dict[tuple[str, ...], Any]:
+def commands(app: Any) -> dict[tuple[str, ...], Any]:
     """Every command by its words."""
     found: dict[tuple[str, ...], Any] = {}
 
@@ -81,7 +81,7 @@ def commands(app: typer.Typer) -> dict[tuple[str, ...], Any]:
         if not hasattr(command, "commands"):
             found[words] = command
 
-    walk(typer.main.get_command(app), ())
+    walk(app, ())
     return found
 
 
@@ -96,7 +96,9 @@ class Commands:
             shutil.copytree(source, self.place / name)
         (self.place / "own.csv").write_bytes(corpus.files["own.csv"])
         self.experiment = corpus.files["experiment"]
-        self.known = commands(cli.app)
+        self.command = typer.main.get_command(cli.app)
+        self.known = commands(self.command)
+        self.machine = bench.machine()  # two seconds of measuring, once
         self.words = [*_WORDS, "model.safetensors", "runs", "record", "own.csv", "fitted"]
 
     def call(self, words: tuple[str, ...], random: Random) -> object:
@@ -188,7 +190,9 @@ class Commands:
         with (
             mock.patch("noisyrnn.data.fetching.download", unreachable),
             mock.patch("noisyrnn.data.mirrors.archive", absent),
+            mock.patch("typer.main.get_command", return_value=self.command),  # built anew it is most of a case
             mock.patch("noisyrnn.bench.bench", return_value=[]),
+            mock.patch("noisyrnn.bench.machine", return_value=self.machine),
             mock.patch("noisyrnn.estimator.demonstration.demonstrate", demonstrated),
             mock.patch("noisyrnn.cli.experiments.perform", _performed),
             mock.patch("noisyrnn.disk.write_beside", self.inside),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import tarfile
 import zipfile
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from noisyrnn.estimator import NoisyRNNClassifier
 from noisyrnn.evaluate import Clean
 from noisyrnn.experiments import Experiment, Measurement, Recipe, merge, run
 from noisyrnn.experiments.record.summaries import THEORY, TheorySummary
+from noisyrnn.experiments.store.lease import MARKER, hold_lease
 from noisyrnn.experiments.store.run_directory import RunDirectory
 from noisyrnn.models import Noisy
 from noisyrnn.perturb import White
@@ -76,12 +76,14 @@ def build(directory: Path) -> Corpus:
     t = np.linspace(0.0, 6.0, 3)
     X, y = np.stack([np.sin(t * (1 + i % 2)) + 0.01 * i for i in range(12)]), np.array(["sick", "well"] * 6)
     fitted = NoisyRNNClassifier(hidden_size=4, n_epochs=1, random_state=0).fit(X, y).save(directory / "fitted")
+    with hold_lease(directory / "held"):
+        marker = (directory / "held" / MARKER).read_bytes()
     files = {
         **_tables(),
         "network": network.read_bytes(),
         "experiment": tiny.model_dump_json().encode(),
         "progress": b'{"run": "noisy, seed 0", "text": "epoch 1", "done": 3, "total": 10}',
-        "lease": json.dumps({"pid": 1, "host": "h", "token": "0" * 32, "lease_duration": 120.0}).encode(),
+        "lease": marker,
     }
     return Corpus(files=files, runs=runs, record=record, run=place, network=network, fitted=fitted, experiment=tiny)
 

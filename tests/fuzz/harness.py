@@ -28,7 +28,7 @@ from typing import Any
 PATIENCE = 10.0  # seconds of processor time for one case: another's work on the same machine is no fault of ours
 WAITING = 120.0  # seconds for one that waits instead of working
 MEMORY = 2 * 2**30  # bytes
-STRETCH = 10_000  # cases in one process
+STRETCH = 5_000  # cases in one process: a minute or two of a busy machine
 
 
 class Hang(BaseException):

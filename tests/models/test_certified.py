@@ -29,6 +29,19 @@ def test_k_has_orthonormal_columns_or_rows_for_every_weight(parametrisation, inp
     assert torch.allclose(product, torch.eye(len(product), dtype=torch.float64), atol=1e-6)
 
 
+def test_a_start_with_memory_keeps_what_a_random_one_forgets():
+    def kept(memory, steps=30):
+        torch.manual_seed(0)
+        cell = CertifiedRNN(1, 64, outputs=32, memory=memory).cells[0]
+        K = cell.matrix().detach()
+        assert torch.allclose(K.mT @ K, torch.eye(65), atol=1e-5)
+        return float(torch.linalg.matrix_power(K[:64, :64], steps).square().sum()) / 64
+
+    assert kept(None) < 0.001
+    assert kept(10.0) < 0.05
+    assert kept(1000.0) > 0.2
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     inputs=st.integers(1, 3), states=st.integers(1, 7), outputs=st.integers(3, 6), steps=st.integers(1, 9),
@@ -137,6 +150,7 @@ def test_the_mean_is_that_of_the_outputs():
         ({"gain": (1.0, 2.0)}, "one for each of the 1 inputs"),
         ({"additive": -1.0}, "at least 0"),
         ({"num_layers": 0}, "num_layers"),
+        ({"memory": 1.0}, "at least 2 steps"),
     ],
 )
 def test_wrong_options_are_refused_in_a_sentence(wrong, sentence):

@@ -5,9 +5,10 @@ import torch
 from torch.library import opcheck
 
 import noisyrnn
-from noisyrnn.rnn import Route, native
+from noisyrnn.rnn import Pooling, Route, native
 from noisyrnn.rnn.native.cornn import _OSCILLATOR
 from noisyrnn.rnn.native.exprnn import _MODRELU
+from noisyrnn.rnn.native.maxmin_operators import FORWARD as MAXMIN
 from noisyrnn.rnn.native.tanh import _TANH
 from noisyrnn.sde.brownian import Key
 
@@ -21,6 +22,7 @@ LAYERS = {
     "gated": lambda **more: noisyrnn.AntisymmetricRNN(2, 5, gated=True, **more),
     "cornn": lambda **more: noisyrnn.CoRNN(2, 5, **more),
     "exprnn": lambda **more: noisyrnn.ExpRNN(2, 5, rebase=None, **more),
+    "certified": lambda **more: noisyrnn.CertifiedRNN(2, 6, outputs=4, **more),
 }
 every_layer = pytest.mark.parametrize("name", LAYERS)
 WORDS = torch.tensor([123456789, 4000000000])
@@ -28,7 +30,8 @@ WORDS = torch.tensor([123456789, 4000000000])
 
 def network(name, seed=0, **more):
     torch.manual_seed(seed)
-    return noisyrnn.Classifier(LAYERS[name](dtype=torch.float64, **more), classes=3).double()
+    pooling = Pooling.MEAN if name == "certified" else Pooling.LAST
+    return noisyrnn.Classifier(LAYERS[name](dtype=torch.float64, **more), classes=3, pooling=pooling).double()
 
 
 def inputs(batch=3, steps=6, seed=1):
@@ -92,6 +95,21 @@ def test_lengths_and_two_layers_compile():
 
 
 @every_layer
+def test_a_pooled_readout_compiles_whole(name):
+    torch.manual_seed(0)
+    model = noisyrnn.Classifier(
+        LAYERS[name](dtype=torch.float64), classes=3, pooling=noisyrnn.rnn.Pooling.MEAN
+    ).double()
+    torch._dynamo.reset()
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    call = {"key": Key(value=WORDS)} if name in ("noisy", "ito") else {}
+    one, two = (m(inputs(), lengths=torch.tensor([6, 2, 0]), **call) for m in (compiled, model))
+    assert torch.allclose(one, two, rtol=1e-12)
+    for a, b in zip(gradients(model, one.square().sum()), gradients(model, two.square().sum()), strict=True):
+        assert torch.allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+@every_layer
 def test_exported_as_one_node(name):
     model = network(name).eval()
     program = torch.export.export(model, (inputs(),))
@@ -101,8 +119,9 @@ def test_exported_as_one_node(name):
     assert torch.allclose(program.module()(x), model(x), rtol=1e-12)
 
 
-def test_exported_for_any_batch_and_length():
-    model = network("noisy").eval()
+@pytest.mark.parametrize("name", ["noisy", "certified"])
+def test_exported_for_any_batch_and_length(name):
+    model = network(name).eval()
     sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("steps")}
     program = torch.export.export(model, (inputs(),), dynamic_shapes=(sizes,))
     x = inputs(batch=7, steps=11)
@@ -202,7 +221,7 @@ def operator_cases():
     def free(*shape, seed=0):
         return (0.3 * given(shape, seed)).requires_grad_()
 
-    numbers, silent = (2, 0.1, 0.1, 0, 0, 0, 0, True), (0, 0.0, 0.0, 0, 0, 0, 0, True)
+    numbers, silent = (2, 0.1, 0.1, 0, 0, 0, 0, True, False), (0, 0.0, 0.0, 0, 0, 0, 0, False, True)
     x, h, A, W, U, b = free(4, 2, 3), free(2, 5), free(5, 5), free(5, 5, seed=1), free(5, 3), free(5)
     dt, lengths = torch.full((5,), 0.1, dtype=torch.float64).requires_grad_(), torch.tensor([4, 2])
     yield _TANH, (x, h, A, W, U, b, None, dt, lengths, None, WORDS, *numbers)
@@ -217,5 +236,24 @@ def test_operators_pass_the_checks_of_torch(index):
     operators, arguments = list(operator_cases())[index]
     opcheck(operators.forward, (*arguments, True))
     chunked = list(arguments)
-    chunked[-2] = 2
+    chunked[-3] = 2
     opcheck(operators.forward, (*chunked, True), test_utils=("test_schema", "test_faketensor"))
+
+
+@pytest.mark.parametrize("lengths", [None, torch.tensor([4, 2])])
+@pytest.mark.parametrize("drive", [False, True])
+def test_the_certified_operator_passes_the_checks_of_torch(lengths, drive):
+    def free(*shape):
+        return torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64).requires_grad_()
+
+    given = (free(4, 2, 6), None, None) if drive else (free(4, 2, 3), free(6, 3), free(6))
+    opcheck(MAXMIN, (given[0], free(2, 4), free(2, 2), free(6, 4), *given[1:], lengths, True, True, True))
+
+
+def test_noise_of_the_certified_layer_is_compiled_with_it():
+    torch._dynamo.reset()
+    model = network("certified", additive=0.3).train()
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    x, key = inputs(), Key(value=WORDS)
+    assert torch.allclose(compiled(x, key=key), model(x, key=key), rtol=1e-12)
+    assert not torch.allclose(compiled(x, key=key), compiled(x, key=Key(value=WORDS + 1)))

@@ -54,29 +54,19 @@ def test_ctrl_c_ends_a_call_of_minutes(
 
 def test_ctrl_c_ends_a_backward_pass(layer: NoisyRNN) -> None:
     output, _ = layer(torch.zeros(500, 64, 1))
-    fired = threading.Event()
-
-    def press() -> None:
-        fired.set()
-        os.kill(os.getpid(), signal.SIGINT)
-
-    class Pressing(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):  # type: ignore[no-untyped-def]
-            return x.clone()
-
-        @staticmethod
-        def backward(ctx, g):  # type: ignore[no-untyped-def]
-            threading.Timer(0.05, press).start()
-            return g
+    # Once only: a second one would reach whatever test comes next.
+    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
 
     def go_on() -> None:
-        for _ in range(1000):
-            Pressing.apply(output).sum().backward(retain_graph=True)
+        timer.start()
+        while True:
+            output.sum().backward(retain_graph=True)
 
     with pytest.raises(KeyboardInterrupt):
         go_on()
-    assert fired.is_set()
+    timer.join()
+    output.sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in layer.parameters())
 
 
 def test_a_handler_that_raises_nothing_changes_nothing(layer: NoisyRNN) -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from noisyrnn import Classifier, LipschitzRNN, models, theory
-from noisyrnn.rnn import Pooling, Stream
+from noisyrnn.rnn import Pooling
 from noisyrnn.setting import canonical
 
 LENGTHS = torch.tensor([4, 7, 1])
@@ -64,5 +64,3 @@ def test_who_needs_the_last_state_refuses_another_readout() -> None:
     network = Classifier(LipschitzRNN(1, 4, dt=0.5), classes=2, pooling=Pooling.MEAN).eval()
     with pytest.raises(ValueError, match="last state"):
         theory.Network.of_classifier(network)
-    with pytest.raises(ValueError, match="last state"):
-        Stream(network)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import noisyrnn
 from noisyrnn.models import Convention
-from noisyrnn.rnn import Route, SDECell, chosen, native, routed
+from noisyrnn.rnn import Route, SDECell, chosen, native, routed, tanh_fast_path
 from noisyrnn.sde import Key, StateNoise, TanhDrift
 
 MAKERS = {
@@ -197,3 +197,23 @@ def test_routes_that_do_not_fit_are_refused_with_the_reason(monkeypatch):
     with pytest.raises(ValueError, match="NOISYRNN_NATIVE=0 is set"):
         layer(x, route=Route.NATIVE)
     assert "AffineScan" in _graph_names(layer(x)[0])
+
+
+@pytest.mark.parametrize("lengths", [None, torch.tensor([9, 4, 0])])
+def test_the_eager_route_is_the_same_in_stretches(
+    monkeypatch: pytest.MonkeyPatch, lengths: torch.Tensor | None
+) -> None:
+    torch.manual_seed(0)
+    layer = noisyrnn.NoisyRNN(2, 5, additive=0.1, multiplicative=0.3, dt=0.3, dtype=torch.float64)
+    x, key = torch.randn(9, 3, 2, dtype=torch.float64), Key(value=5, step=7)
+    found = []
+    for near in (2 * 15, 1 << 18):  # two steps at a time, and all of them
+        monkeypatch.setattr(tanh_fast_path, "_NEAR", near)
+        outputs, last = layer(x, key=key, lengths=lengths, route=Route.EAGER)
+        slopes = torch.autograd.grad(outputs.pow(3).sum() + last.sum(), list(layer.parameters()))
+        only, same = layer(x, key=key, lengths=lengths, route=Route.EAGER, outputs=False)
+        assert only is None
+        assert torch.equal(last, same)
+        found.append([outputs, last, *slopes])
+    for one, two in zip(*found, strict=True):
+        assert torch.allclose(one, two, rtol=1e-12, atol=1e-14)

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 import noisyrnn
-from noisyrnn.models import ClassicRNNSetting, CoRNNSetting, Noisy
-from noisyrnn.rnn import Layer, SDECell, Stream
+from noisyrnn.models import Certified, ClassicRNNSetting, CoRNNSetting, Noisy
+from noisyrnn.rnn import Layer, Pooling, SDECell, Stream
+from noisyrnn.rnn.pooling import RunningPool
 from noisyrnn.sde import AdditiveNoise, Key, TanhDrift
 
 
@@ -33,6 +34,35 @@ def test_stream_of_a_classifier_gives_the_logits_of_all_that_was_seen(setting):
     stream = Stream(network, **call)
     for before, after in ((0, 1), (1, 5), (5, 9)):
         assert torch.allclose(stream(x[:, before:after]), network(x[:, :after], **call), atol=1e-6)
+
+
+@pytest.mark.parametrize("pooling", [Pooling.MEAN, Pooling.MEAN_MAX])
+@pytest.mark.parametrize("grad", [True, False])
+@pytest.mark.parametrize(
+    "setting",
+    [
+        Noisy(hidden=4, additive=0.2),
+        CoRNNSetting(hidden=4),
+        Certified(hidden=6, outputs=4, num_layers=2),
+    ],
+)
+def test_stream_of_a_pooled_classifier_has_pooled_all_that_was_seen(setting, grad, pooling):
+    # Without gradients single steps go by the quick way; a stream has it from the second on.
+    network = setting.model_copy(update={"pooling": pooling}).build(inputs=1, classes=3).eval()
+    x, noise = torch.randn(2, 9, 1), isinstance(setting, Noisy)
+    call = {"noise": True, "key": Key(value=8)} if noise else {}
+    stream = Stream(network, **call)
+    with torch.set_grad_enabled(grad):
+        for before, after in ((0, 1), (1, 2), (2, 2), (2, 6), (6, 7), (7, 8), (8, 9)):
+            assert torch.allclose(stream(x[:, before:after]), network(x[:, :after], **call), atol=1e-5)
+
+
+def test_a_running_mean_does_not_lose_small_steps_beside_a_large_sum():
+    pool = RunningPool(Pooling.MEAN)
+    pool(torch.full((1, 1, 1), 2.0**25))
+    for _ in range(64):
+        mean = pool(torch.ones(1, 1, 1))
+    assert mean.item() == pytest.approx((2**25 + 64) / 65, rel=2e-7)
 
 
 def test_stream_of_a_classifier_takes_the_times_between_its_inputs():

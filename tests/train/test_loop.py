@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from noisyrnn.attack import FGSM
-from noisyrnn.checkpoint import CheckpointError, load, load_network
+from noisyrnn.checkpoint import Checkpoint, CheckpointError, load, load_network, save
 from noisyrnn.data import Split
 from noisyrnn.evaluate import accuracy, predictions
 from noisyrnn.models import ClassicRNNSetting, Convention, ExpRNNSetting, Lipschitz, Model, Noisy, Optimiser, preset
 from noisyrnn.perturb import White
 from noisyrnn.rnn import Classifier
 from noisyrnn.setting import InvalidSetting
-from noisyrnn.train import Diverged, Moment, Train, fit, fresh, optimiser_for
+from noisyrnn.train import Diverged, Moment, Train, fit, fresh, loop, optimiser_for
 
 MODELS: dict[str, Model] = {
     "released": Noisy(hidden=6, additive=0.1, multiplicative=0.1, dt=0.1),
@@ -101,6 +102,42 @@ def test_more_epochs_continue_a_finished_run_and_another_schedule_continues_its_
     history = fit(other, split(), long, seed=0, path=branch, setting=model)
     assert len(history) == 5
     assert same(weights(other), weights(whole))
+
+
+@pytest.mark.parametrize("survived", [0, 1, 2, 3])
+def test_a_kill_between_two_files_loses_neither_state_nor_branch(survived: int, tmp_path, monkeypatch) -> None:
+    model, path, branch = MODELS["released"], tmp_path / "c.safetensors", tmp_path / "b.safetensors"
+    train = Train(epochs=3, batch=6, decay={1: 0.1})
+    whole, expected = network_of(model), tmp_path / "expected.safetensors"
+    fit(whole, split(), train, seed=0, path=tmp_path / "whole.safetensors", branch=expected, setting=model)
+    saved: list[Path] = []
+
+    def save_or_die(where: Path, state: Checkpoint) -> None:
+        if len(saved) == survived:
+            raise Killed
+        saved.append(where)
+        save(where, state)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(loop, "save", save_or_die)
+        with pytest.raises(Killed):
+            fit(network_of(model), split(), train, seed=0, path=path, branch=branch, setting=model)
+    resumed = network_of(model)
+    fit(resumed, split(), train, seed=0, path=path, branch=branch, setting=model)
+    assert same(weights(resumed), weights(whole))
+    assert same(weights(load_network(branch)), weights(load_network(expected)))
+
+
+@pytest.mark.parametrize("position", [{"epoch": 10**12}, {"epoch": -1}, {"batch": 10**12}])
+def test_a_forged_position_is_refused_at_once(position: dict[str, int], tmp_path) -> None:
+    model, path = MODELS["released"], tmp_path / "c.safetensors"
+    fit(network_of(model), split(), Train(epochs=1, batch=6), seed=0, path=path, setting=model)
+    held = load(path)
+    told = held.header.model_copy(update={"position": held.header.position | position})
+    save(path, replace(held, header=told))
+    with pytest.raises(CheckpointError) as caught:
+        fit(network_of(model), split(), Train(epochs=2, batch=6), seed=0, path=path, setting=model)
+    assert len(str(caught.value).splitlines()) == 1
 
 
 def test_interruption_leaves_a_checkpoint_in_the_middle_of_an_epoch(tmp_path) -> None:

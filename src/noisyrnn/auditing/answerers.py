@@ -68,6 +68,8 @@ class Estimator:
         network, prepared = getattr(self.told, "network_", None), getattr(self.told, "preparation_", None)
         if not isinstance(network, nn.Module) or prepared is None or prepared.time_unit is not None:
             return None
+        if getattr(self.told, "companion_", None) is not None:  # its answers have no gradients
+            return None
         if prepared.scaling.value == "series" or prepared.missing.value != "refuse":
             return None
         scaled = prepared.scaling.value == "channel"

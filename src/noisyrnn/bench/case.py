@@ -15,6 +15,7 @@ class Model(StrEnum):
     SILENT = "silent"
     CORNN = "cornn"
     EXPRNN = "exprnn"
+    CERTIFIED = "certified"
 
 
 class Case(Setting):
@@ -32,8 +33,11 @@ class Case(Setting):
 
     @property
     def flops(self) -> float:
-        """Operations of a training step: two n x n products forward (expRNN: one), and twice that backward."""
-        products = 1 if self.model is Model.EXPRNN else 2
+        """Operations of a training step: two n x n products forward (expRNN: one), and twice that backward.
+
+        The certified RNN has half as many outputs as states, and one product of 3 n / 2 rows.
+        """
+        products = {Model.EXPRNN: 1.0, Model.CERTIFIED: 1.5}.get(self.model, 2.0)
         directions = 2 if self.bidirectional else 1
         return 3.0 * 2 * directions * products * self.batch * self.steps * self.hidden**2
 
@@ -42,14 +46,18 @@ class Case(Setting):
         if self.inputs > 1:
             parts.append(f"{self.inputs} inputs")
         if self.model is not Model.NOISY:
-            parts.append({Model.SILENT: "noise off", Model.CORNN: "coRNN", Model.EXPRNN: "expRNN"}[self.model])
+            parts.append(_SHOWN[self.model])
         parts += ["bidirectional"] * self.bidirectional + ["float64"] * self.double
         if self.chunk is not None:
             parts.append(f"a state kept every {self.chunk} steps")
         return ", ".join([*parts, f"{self.threads} thread{'s' * (self.threads > 1)}"])
 
 
+_SHOWN = {
+    Model.SILENT: "noise off", Model.CORNN: "coRNN", Model.EXPRNN: "expRNN", Model.CERTIFIED: "certified"
+}  # fmt: skip
 BASE = Case()
+BUILDING = "building K"
 KERNEL, EAGER, PLAIN, JAX, RNN = "kernel", "eager", "plain loop", "jax.lax.scan", "torch.nn.RNN"
 FEW = (KERNEL, EAGER, PLAIN, JAX, RNN)
 MOST = (*FEW, "torch.nn.GRU", "torch.nn.LSTM", "torchrecurrent antisymmetric")
@@ -71,9 +79,11 @@ def cases(full: bool) -> list[tuple[Case, tuple[str, ...]]]:
     found: list[tuple[Case, tuple[str, ...]]] = [(BASE, ALL if full else MOST), (varied(threads=1), MOST)]
     found.append((varied(batch=1, model=Model.SILENT, threads=1), _BESIDE_THE_PLAIN_LOOP))
     found.append((varied(steps=5000), _BESIDE_THE_PLAIN_LOOP))
+    found += [(varied(**change, model=Model.CERTIFIED), names) for change, names in _CERTIFIED]
     if full:
         found += [(varied(**change, threads=1), FEW) for change in _SHAPES]
         found += [(varied(**change, threads=2), FEW) for change in _SHAPES[:4]]
+        found.append((varied(steps=140, model=Model.SILENT, threads=1), (KERNEL, EAGER, PLAIN)))
         found += [(varied(**change, threads=1), _BESIDE_THE_PLAIN_LOOP) for change in _OTHERS]
         found += [(varied(steps=steps, chunk=chunk, batch=16), (KERNEL,)) for steps, chunk in LONG]
     return found
@@ -101,4 +111,13 @@ _OTHERS: list[dict[str, Any]] = [
     {"steps": 140, "model": Model.EXPRNN},
     {"steps": 140, "model": Model.EXPRNN, "batch": 1},
     {"steps": 140, "double": True},
+]
+
+SHORT: dict[str, Any] = {"steps": 140, "batch": 32, "threads": 1}
+"""Where the building of matrices is a large part of a training step."""
+_CERTIFIED: list[tuple[dict[str, Any], tuple[str, ...]]] = [
+    ({"threads": 1}, _BESIDE_THE_PLAIN_LOOP),
+    ({"threads": 2}, _BESIDE_THE_PLAIN_LOOP),
+    ({"threads": 1, "batch": 1}, _BESIDE_THE_PLAIN_LOOP),
+    (SHORT, (KERNEL, BUILDING)),
 ]

@@ -72,7 +72,7 @@ def _sgemm(threads: int, repeats: int, side: int = 2048) -> float:
     return 2 * side**3 / best
 
 
-def _peak(threads: int, rounds: int = 2_000_000) -> float:
+def _peak(threads: int, rounds: int = 20_000_000) -> float:
     with ThreadPoolExecutor(threads) as pool:
         start = clock(threads)
         done = sum(pool.map(native.multiply_adds, [rounds] * threads))

@@ -11,17 +11,17 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from statistics import median
 from typing import Any
 
 from noisyrnn.bench.case import BASE, EAGER, JAX, KERNEL, PLAIN, Case, cases
 from noisyrnn.bench.limits import Limits, clock, limits
 from noisyrnn.bench.peers import CONTENDERS, Work, present
+from noisyrnn.bench.spread import Spread, ratio
 from noisyrnn.setting import Setting
 
 Progress = Callable[[str], None]
 
-_AT_LEAST = 0.2  # seconds that each contender works in a turn
+_AT_LEAST = 0.4  # seconds that each contender works in a turn
 _SLOW = 10.0  # seconds from which on a contender works once only: its ratio is clear anyway
 SAME_WORK = (KERNEL, EAGER, PLAIN, JAX)
 
@@ -33,22 +33,23 @@ class Measurement(Setting):
     case: Case
     train: tuple[float, ...]
     forward: tuple[float, ...]
-    limits: Limits
+    limits: tuple[Limits, ...]
+    """What the machine could do in each round: clocks change from one minute to the next."""
     memory: int | None = None
 
     @property
-    def share(self) -> float | None:
+    def share(self) -> Spread | None:
         """Part of the rate of large matrix products that a training step reaches, if it does the kernel's work."""
-        return self._rate_over(self.limits.sgemm)
+        return self._share_of([one.sgemm for one in self.limits])
 
     @property
-    def share_of_peak(self) -> float | None:
+    def share_of_peak(self) -> Spread | None:
         """Part of what the processor could do at most."""
-        return None if self.limits.peak is None else self._rate_over(self.limits.peak)
+        return self._share_of([one.peak for one in self.limits if one.peak is not None])
 
-    def _rate_over(self, limit: float) -> float | None:
-        comparable = self.contender in SAME_WORK and not self.case.double and self.train
-        return self.case.flops / median(self.train) / limit if comparable else None
+    def _share_of(self, rates: list[float]) -> Spread | None:
+        comparable = self.contender in SAME_WORK and not self.case.double
+        return ratio(tuple(self.case.flops / rate for rate in rates), self.train) if comparable else None
 
 
 def bench(
@@ -106,7 +107,7 @@ def measured(case: Case, names: tuple[str, ...], rounds: int, progress: Progress
             progress(f"{name}: {refusal}")
         else:
             works[name] = work
-    found: list[Limits] = [limits(case.threads)]
+    found: list[Limits] = []
     times: dict[tuple[str, str], list[float]] = {}
     for turn in range(rounds):
         for name, work in works.items():
@@ -116,13 +117,12 @@ def measured(case: Case, names: tuple[str, ...], rounds: int, progress: Progress
                     continue
                 progress(f"round {turn + 1} of {rounds}, {name}, {kind}")
                 so_far.append(_seconds(getattr(work, kind), case.threads))
-        found.append(limits(case.threads, repeats=1))
-    peaks = [one.peak for one in found if one.peak is not None]
-    best = Limits(peak=max(peaks) if peaks else None, sgemm=max(one.sgemm for one in found))
+        progress(f"round {turn + 1} of {rounds}, limits of the machine")
+        found.append(limits(case.threads))
     return [
         Measurement(
             contender=name, case=case, train=tuple(times[name, "train"]), forward=tuple(times[name, "forward"]),
-            limits=best,
+            limits=tuple(found),
         )
         for name in works
     ]  # fmt: skip
@@ -135,6 +135,7 @@ def _seconds(action: Callable[[], Any], threads: int) -> float:
     sees them, so that the fastest repetition counts.
     """
     gc.collect()
+    action()  # not counted: memory that was given back while others worked is there again afterwards, as in a training
     times: list[float] = []
     start = before = clock(threads)
     while before - start < _AT_LEAST:

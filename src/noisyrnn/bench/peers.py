@@ -15,8 +15,9 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from noisyrnn.bench.case import EAGER, JAX, KERNEL, PLAIN, RNN, Case, Model
-from noisyrnn.models import CoRNN, ExpRNN, LipschitzRNN, NoisyRNN
+from noisyrnn.bench.case import BUILDING, EAGER, JAX, KERNEL, PLAIN, RNN, Case, Model
+from noisyrnn.models import CertifiedRNN, CoRNN, ExpRNN, LipschitzRNN, NoisyRNN
+from noisyrnn.models.certified_cell import CertifiedCell
 from noisyrnn.rnn import Layer, Route, SDECell
 
 DT, ADDITIVE, MULTIPLICATIVE = 0.01, 0.05, 0.02
@@ -36,7 +37,9 @@ def _work_of(layer: nn.Module, case: Case, **call: Any) -> Work:
     parameters = list(layer.parameters())
 
     def last() -> Tensor:
-        _, state = layer(x, **call)
+        shown, state = layer(x, **call)
+        if call.get("mean"):
+            return shown
         return state[0] if isinstance(state, tuple) else state
 
     def train() -> None:
@@ -54,6 +57,8 @@ def _layer(case: Case) -> Layer:
         return CoRNN(case.inputs, case.hidden, bidirectional=case.bidirectional)
     if case.model is Model.EXPRNN:
         return ExpRNN(case.inputs, case.hidden, bidirectional=case.bidirectional)
+    if case.model is Model.CERTIFIED:
+        return CertifiedRNN(case.inputs, case.hidden, outputs=case.hidden // 2, bidirectional=case.bidirectional)
     noisy = case.model is Model.NOISY
     return NoisyRNN(
         case.inputs, case.hidden, additive=ADDITIVE if noisy else 0.0, multiplicative=MULTIPLICATIVE if noisy else 0.0,
@@ -62,8 +67,35 @@ def _layer(case: Case) -> Layer:
 
 
 def ours(route: Route) -> Callable[[Case], Work]:
-    """This library's network, noise in the released convention, by one route; only the last state is asked for."""
-    return lambda case: _work_of(_layer(case), case, route=route, outputs=False, chunk=case.chunk)
+    """This library's network, noise in the released convention, by one route.
+
+    Only the last state is asked for; of the certified RNN, the mean of its outputs.
+    """
+
+    def work(case: Case) -> Work:
+        mean = case.model is Model.CERTIFIED
+        return _work_of(_layer(case), case, route=route, outputs=False, mean=mean, chunk=case.chunk)
+
+    return work
+
+
+def building(case: Case) -> Work:
+    """The part of the certified RNN's step that does not depend on its inputs: K from free parameters, and back."""
+    if case.model is not Model.CERTIFIED:
+        raise ValueError("only the certified RNN builds K")
+    cells = [cast(CertifiedCell, cell) for cell in _layer(case).cells]
+    gradients = [torch.randn_like(cell.matrix()) for cell in cells]
+    free = [cell.orthogonal.A for cell in cells]
+
+    def train() -> None:
+        torch.autograd.grad([cell.matrix() for cell in cells], free, gradients)
+
+    def forward() -> None:
+        with torch.no_grad():
+            for cell in cells:
+                cell.matrix()
+
+    return Work(train, forward)
 
 
 @contextmanager
@@ -131,7 +163,7 @@ class BothWays(nn.Module):
 
 def plain_loop(case: Case) -> Work:
     """The noisy RNN as above; of another model, this library's reference, which is a plain loop, too."""
-    if case.model in (Model.CORNN, Model.EXPRNN):
+    if case.model in (Model.CORNN, Model.EXPRNN, Model.CERTIFIED):
         return ours(Route.SCAN)(case)
     loops = [
         PlainLoop(case.hidden, case.inputs, noisy=case.model is Model.NOISY) for _ in range(1 + case.bidirectional)
@@ -239,6 +271,7 @@ CONTENDERS: dict[str, tuple[Callable[[Case], Work], str | None]] = {
     KERNEL: (ours(Route.NATIVE), None),
     EAGER: (without_kernel, None),
     PLAIN: (plain_loop, None),
+    BUILDING: (building, None),
     JAX: (jax_scan, "jax"),
     RNN: (classic(nn.RNN), None),
     "torch.nn.GRU": (classic(nn.GRU), None),

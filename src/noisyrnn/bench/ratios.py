@@ -1,37 +1,12 @@
-"""How many times as long the others take: medians over rounds with their spread, and the ratios that are asked for."""
+"""How many times as long the others take: the ratios that are asked for, and whether they are reached."""
 
 from __future__ import annotations
 
-from statistics import median
 from typing import Any, NamedTuple
 
-from noisyrnn.bench.case import JAX, KERNEL, LONG, PLAIN, RNN, Model, varied
+from noisyrnn.bench.case import BUILDING, JAX, KERNEL, LONG, PLAIN, RNN, SHORT, Model, varied
 from noisyrnn.bench.measure import Measurement
-
-
-class Spread(NamedTuple):
-    """A ratio: its median over the rounds, its least and its largest value."""
-
-    middle: float
-    least: float
-    most: float
-
-    def __str__(self) -> str:
-        return f"{self.middle:.2f} ({self.least:.2f} to {self.most:.2f})"
-
-
-def ratio(top: tuple[float, ...], bottom: tuple[float, ...], scale: float = 1.0) -> Spread | None:
-    """top / bottom, round by round: what happened in one round hit both.
-
-    >>> ratio((2.0, 4.0, 3.0), (1.0, 1.0, 1.0))
-    Spread(middle=3.0, least=2.0, most=4.0)
-    """
-    if not top or not bottom:
-        return None
-    single = len(top) == 1 or len(bottom) == 1
-    pairs = [(median(top), median(bottom))] if single else list(zip(top, bottom, strict=False))
-    values = [scale * a / b for a, b in pairs]
-    return Spread(median(values), min(values), max(values))
+from noisyrnn.bench.spread import Spread, ratio
 
 
 class Target(NamedTuple):
@@ -56,6 +31,10 @@ TARGETS = {
     "latency": Target("one sequence, forward, noise off, against the plain loop", 15.0, 20.0),
     "linear": Target("time for T 5,000 over T 784, against proportional", 1.05, 1.0, small=True),
     "long": Target("time for T 100,000 over T 5,000, chunked, against proportional", 1.05, 1.0, small=True),
+    "certified, 1 thread": Target("certified RNN, training step, against the plain loop, 1 thread", 3.0, 3.5),
+    "certified, 2 threads": Target("certified RNN, training step, against the plain loop, 2 threads", 5.0, 6.0),
+    "certified, latency": Target("certified RNN, one sequence, forward, against the plain loop", 15.0, 20.0),
+    "certified, building": Target("certified RNN, building K, T 140, share of a training step", 0.2, 0.1, small=True),
 }
 
 
@@ -75,20 +54,23 @@ def ratios(found: list[Measurement]) -> dict[str, Spread]:
 
     one, two, plain = at(KERNEL, threads=1), at(KERNEL), at(PLAIN)
     near, far = (at(KERNEL, steps=steps, chunk=chunk, batch=16) for steps, chunk in LONG)
-    share = None if one is None else ratio((one.case.flops / one.limits.sgemm,) * len(one.train), one.train)
     memory = two.memory / plain.memory if two and plain and two.memory and plain.memory else None
     values = {
         "train, 1 thread": over(PLAIN, "train", threads=1),
         "train, 2 threads": over(PLAIN, "train"),
         "forward, 1 thread": over(PLAIN, "forward", threads=1),
         "forward, 2 threads": over(PLAIN, "forward"),
-        "share": share,
+        "share": None if one is None else one.share,
         "jax": over(JAX, "train"),
         "products": over(RNN, "train", 2.0, threads=1),
         "memory": None if memory is None else Spread(memory, memory, memory),
         "latency": over(PLAIN, "forward", batch=1, model=Model.SILENT, threads=1),
         "linear": grown(at(KERNEL, steps=5000), two),
         "long": grown(far, near),
+        "certified, 1 thread": over(PLAIN, "train", threads=1, model=Model.CERTIFIED),
+        "certified, 2 threads": over(PLAIN, "train", model=Model.CERTIFIED),
+        "certified, latency": over(PLAIN, "forward", batch=1, threads=1, model=Model.CERTIFIED),
+        "certified, building": over(BUILDING, "train", **SHORT, model=Model.CERTIFIED),
     }
     return {name: value for name, value in values.items() if value is not None}
 

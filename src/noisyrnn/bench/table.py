@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import median
 
-from noisyrnn.bench.case import BASE, EAGER, KERNEL, varied
+from noisyrnn.bench.case import BASE, BUILDING, EAGER, KERNEL, varied
 from noisyrnn.bench.limits import Machine
 from noisyrnn.bench.measure import Measurement
 from noisyrnn.bench.peers import REASONS
-from noisyrnn.bench.ratios import TARGETS, Spread, ratio, verdicts
+from noisyrnn.bench.ratios import TARGETS, verdicts
+from noisyrnn.bench.spread import Spread, ratio
 
 
 def markdown(found: list[Measurement], where: Machine | None = None) -> str:
@@ -38,7 +39,7 @@ def markdown(found: list[Measurement], where: Machine | None = None) -> str:
         for one in rows:
             cells = (
                 _shown(ratio(one.train, first.train)), _shown(ratio(one.forward, first.forward)),
-                *("" if part is None else f"{part:.2f}" for part in (one.share, one.share_of_peak)),
+                *("" if part is None else f"{part.middle:.2f}" for part in (one.share, one.share_of_peak)),
                 "" if one.memory is None else f"{one.memory / 2**20:.0f} MiB",
             )  # fmt: skip
             lines.append(f"| {one.contender} | {' | '.join(cells)} |")
@@ -52,7 +53,7 @@ def faster(found: list[Measurement]) -> list[str]:
     kernels = {one.case: one for one in found if one.contender == KERNEL}
     for one in found:
         kernel = kernels.get(one.case)
-        if kernel is None or one is kernel:
+        if kernel is None or one is kernel or one.contender == BUILDING:
             continue
         parts = {"training": ratio(one.train, kernel.train), "forward": ratio(one.forward, kernel.forward)}
         ahead = [f"{kind} {value.middle:.2f}" for kind, value in parts.items() if value and value.middle < 1]
@@ -71,11 +72,19 @@ def _place(where: Machine, found: list[Measurement]) -> list[str]:
     for threads in (1, 2):
         limits = next((one.limits for one in found if one.case == varied(threads=threads)), None)
         if limits is not None:
-            peak = "" if limits.peak is None else f"multiply-adds in registers {limits.peak / 1e9:.0f} GFLOP/s, "
-            lines.append(f"{threads} thread{'s' * (threads > 1)}: {peak}sgemm {limits.sgemm / 1e9:.0f} GFLOP/s.")
+            peaks = [one.peak for one in limits if one.peak is not None]
+            peak = f"multiply-adds in registers {_rates(peaks)}, " if peaks else ""
+            sgemm = _rates([one.sgemm for one in limits])
+            lines.append(f"{threads} thread{'s' * (threads > 1)}: {peak}sgemm {sgemm}.")
     if where.load > 1:
         lines.append(f"The machine was not idle: {where.load:g} other processes wanted to run.")
-    return [" ".join(lines)]
+    return lines
+
+
+def _rates(found: list[float]) -> str:
+    """The median over the rounds, and the least and the largest where they differ."""
+    middle, least, most = (f"{rate / 1e9:.0f}" for rate in (median(found), min(found), max(found)))
+    return f"{middle} GFLOP/s" + ("" if least == most else f" ({least} to {most})")
 
 
 def _shown(value: Spread | None) -> str:

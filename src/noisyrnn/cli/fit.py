@@ -55,6 +55,9 @@ def fit(
     causal: Annotated[
         bool, typer.Option("--causal", help="Look at the past only, so that it can be streamed.")
     ] = False,
+    companion: Annotated[
+        bool, typer.Option("--companion/--no-companion", help="Random convolutions beside the network, if not causal.")
+    ] = True,
     faults: Annotated[bool, typer.Option("--faults/--no-faults", help="Train on sensor faults.")] = True,
     missing: Annotated[MissingName, typer.Option(help="What is made of missing values.")] = MissingName.REFUSE,
     scaling: Annotated[ScalingName, typer.Option(help="By the training set, by each series, or not.")] = (
@@ -94,6 +97,7 @@ def fit(
         model,
         hidden_size=hidden,
         causal=causal,
+        companion="auto" if companion else None,
         n_epochs=epochs or "auto",
         lr=lr,
         faults="default" if faults else None,

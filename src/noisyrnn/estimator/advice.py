@@ -39,6 +39,9 @@ def choices(classifier: NoisyRNNClassifier, steps: int) -> list[str]:
             )
         ways = "both directions" if network.model.bidirectional else "one direction, so that it can be streamed"
         lines.append(f"layer: {network.model.kind}, {network.model.hidden} units, {ways}")
+    if classifier.companion_ is not None:
+        count = classifier.companion_.convolutions.features
+        lines.append(f"companion: {count} random convolutions of the series and two smoothed copies, averaged with it")
     faults = "none" if training.faults is None else ", ".join(one.kind for one in training.faults.kinds)
     lines.append(f"training: {training.steps} steps of {training.batch} series, by the number of series")
     lines.append(f"faults in training: {faults}")

@@ -40,6 +40,7 @@ class AeonNoisyRNNClassifier(_Base):
         front_end: Any = "auto",
         readout: Any = "mean-max",
         causal: Any = False,
+        companion: Any = "auto",
         hidden_noise: Any = None,
         input_noise: Any = 0.0,
         faults: Any = "default",
@@ -60,6 +61,7 @@ class AeonNoisyRNNClassifier(_Base):
         self.front_end = front_end
         self.readout = readout
         self.causal = causal
+        self.companion = companion
         self.hidden_noise = hidden_noise
         self.input_noise = input_noise
         self.faults = faults

@@ -49,7 +49,7 @@ def certify(classifier: NoisyRNNClassifier, X: Any, *, sigma: float, draws: int,
     x, call = classifier.tensors(X)
     network = classifier.network_
     by_gain = getattr(theory, "gain_certificate", None)
-    if by_gain is not None and not call:
+    if by_gain is not None and not call and classifier.companion_ is None:
         try:
             found = by_gain(network, x.to(next(network.parameters()).device))
         except (ValueError, TypeError, NotImplementedError):
@@ -57,7 +57,6 @@ def certify(classifier: NoisyRNNClassifier, X: Any, *, sigma: float, draws: int,
         if found is not None:
             labels = classifier.classes_[network(x).argmax(1).cpu().numpy()].astype(object)
             return Certified(label=labels, radius=np.asarray(found.radius, dtype=np.float64), method="gain")
-    device = next(network.parameters()).device
     labels, radii = [], []
     generator = stream("estimator", "smoothing", classifier.seed_)
     for index in range(len(x)):
@@ -68,8 +67,8 @@ def certify(classifier: NoisyRNNClassifier, X: Any, *, sigma: float, draws: int,
             one, own = one[:, :end], {name: value[:, :end] for name, value in own.items()}
 
         def votes(noisy: torch.Tensor, own: dict[str, torch.Tensor] = own) -> torch.Tensor:
-            told = {name: value.expand(len(noisy), -1).to(device) for name, value in own.items()}
-            return network(noisy.to(device), noise=False, **told).cpu()
+            told = {name: value.expand(len(noisy), -1) for name, value in own.items()}
+            return classifier.probabilities(noisy, told)
 
         smoothed = theory.smoothing(votes, one, sigma=sigma, generator=generator, alpha=alpha, draws=draws)
         code = int(smoothed.label)

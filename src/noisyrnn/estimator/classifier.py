@@ -27,7 +27,7 @@ _PIECE = 512  # series that go through the network at once
 
 
 class NoisyRNNClassifier(ClassifierMixin, BaseEstimator):
-    """Time series in, classes out: a recurrent network trained on disturbed copies, with noise in its hidden state.
+    """Time series in, classes out: a recurrent network and random convolutions, trained on disturbed copies.
 
     Series are ``(n, T)``, ``(n, channels, T)``, a list of ``(channels, T_i)`` of any lengths, or a pandas frame.
 
@@ -43,8 +43,12 @@ class NoisyRNNClassifier(ClassifierMixin, BaseEstimator):
         What is read out of the states over time: "mean-max", "mean" or "last".
     causal
         Look at the past only: one direction and a causal front end, which can be streamed.
+    companion
+        "auto": random convolutions beside the network, whose probabilities are averaged with its own, unless causal;
+        None: the network alone; or a ``RandomConvolutionsSetting``.
     hidden_noise
-        Strength of the noise in the hidden state of model="noisy", in training; 0.1 by default.
+        Strength of the noise in the hidden state of model="noisy", in training; none by default, because the faults
+        leave it nothing to add (docs/classifier-table.md).
     input_noise
         Standard deviation of white noise on the scaled inputs, beside the faults.
     faults
@@ -72,6 +76,8 @@ class NoisyRNNClassifier(ClassifierMixin, BaseEstimator):
         As of any classifier of scikit-learn.
     network_, network_setting_, training_, preparation_
         The network, its setting (None around a layer of one's own), the training's, and what was learned of the data.
+    companion_
+        The companion, or None.
     history_
         Lists by epoch: epoch, loss, validation_accuracy, seconds.
 
@@ -95,6 +101,7 @@ class NoisyRNNClassifier(ClassifierMixin, BaseEstimator):
         front_end: Any = "auto",
         readout: Any = "mean-max",
         causal: Any = False,
+        companion: Any = "auto",
         hidden_noise: Any = None,
         input_noise: Any = 0.0,
         faults: Any = "default",
@@ -120,6 +127,7 @@ class NoisyRNNClassifier(ClassifierMixin, BaseEstimator):
         self.front_end = front_end
         self.readout = readout
         self.causal = causal
+        self.companion = companion
         self.hidden_noise = hidden_noise
         self.input_noise = input_noise
         self.faults = faults
@@ -157,7 +165,7 @@ class NoisyRNNClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any, *, times: Any = None) -> NDArray[Any]:
         """The likeliest class of each series."""
         check_is_fitted(self)
-        return self.classes_[self._logits(X, times).argmax(1).numpy()]
+        return self.classes_[self.probabilities(*self.tensors(X, times)).argmax(1).numpy()]
 
     def predict_proba(self, X: Any, *, samples: int = 0, times: Any = None) -> NDArray[np.float64]:
         """Probabilities (n, classes), in the order of ``classes_``; with ``samples``, the mean over noisy passes.
@@ -165,14 +173,11 @@ class NoisyRNNClassifier(ClassifierMixin, BaseEstimator):
         The noise of the passes follows from ``random_state``: the same call gives the same probabilities.
         """
         check_is_fitted(self)
-        if samples == 0:
-            return self._logits(X, times).double().softmax(1).numpy()
         if samples < 0:
             raise ValueError(f"samples counts noisy passes and must be at least 0, got {samples}.")
-        generator = stream("estimator", "samples", self.seed_)
-        x, call = self.tensors(X, times)
-        passes = [self._through(x, call, noise=True, generator=generator).double().softmax(1) for _ in range(samples)]
-        return torch.stack(passes).mean(0).numpy()
+        if samples and not any(getattr(cell, "noisy", False) for cell in getattr(self.network_.layer, "cells", ())):
+            raise ValueError("samples need noise in the hidden state: train with hidden_noise=0.1, say.")
+        return self.probabilities(*self.tensors(X, times), samples=samples).numpy()
 
     def robustness(self, X: Any, y: Any, *, attacks: Iterable[Attack] = (), **choice: Any) -> Robustness:
         """Accuracy under growing disturbances of each kind, and under attacks; ``.plot()`` draws the curves."""
@@ -231,13 +236,23 @@ class NoisyRNNClassifier(ClassifierMixin, BaseEstimator):
         """X, checked against what the classifier was trained on."""
         return read_series(X, estimator=self, allow_nan=Missing(self.missing or Missing.REFUSE) is not Missing.REFUSE)
 
-    def _logits(self, X: Any, times: Any = None) -> torch.Tensor:
-        x, call = self.tensors(X, times)
-        return self._through(x, call, noise=False)
+    @torch.no_grad()
+    def probabilities(self, x: torch.Tensor, call: dict[str, Any], *, samples: int = 0) -> torch.Tensor:
+        """What :meth:`predict_proba` gives, of series as :meth:`tensors` gives them."""
+        if samples == 0:
+            found = self.through(x, call, noise=False).double().softmax(1)
+        else:
+            generator = stream("estimator", "samples", self.seed_)
+            passes = [self.through(x, call, noise=True, generator=generator) for _ in range(samples)]
+            found = torch.stack(passes).double().softmax(2).mean(0)
+        if self.companion_ is None:
+            return found
+        own = self.companion_(x.to(self.companion_.bias), call.get("lengths")).cpu().double().softmax(1)
+        return (found + own) / 2
 
     @torch.no_grad()
-    def _through(self, x: torch.Tensor, call: dict[str, Any], **noise: Any) -> torch.Tensor:
-        """Logits on the CPU, piece by piece."""
+    def through(self, x: torch.Tensor, call: dict[str, Any], **noise: Any) -> torch.Tensor:
+        """Logits of the network alone, on the CPU, piece by piece."""
         device = next(self.network_.parameters()).device
         pieces = [slice(first, first + _PIECE) for first in range(0, len(x), _PIECE)]
         return torch.cat(

@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from torch import nn
 
+from noisyrnn.estimator.random_convolutions import LONGEST, RandomConvolutionsSetting
 from noisyrnn.models import ClassicRNNSetting, FrontedSetting, FrontEndSetting, Model, Noisy, Recurrence
 from noisyrnn.models.model import ModelSetting
 from noisyrnn.perturb.mixture import FaultMixture
@@ -22,7 +23,7 @@ from noisyrnn.train.one_cycle import OneCycle
 STEPS = 3000
 """Steps of a training, at least."""
 _EPOCHS = 10
-_HIDDEN_NOISE = 0.1
+_HIDDEN_NOISE = 0.0
 # Skew matrices that turn faster than Euler steps of this size and decay allow make a training diverge.
 _STEP = {"dt": 0.5, "learned_step": False, "gamma_a": 0.2, "gamma_w": 0.2, "beta": 0.75}
 
@@ -77,6 +78,19 @@ def front_end_setting(front_end: Any, *, steps: int, causal: bool) -> FrontEndSe
     if front_end != "auto":
         raise ValueError(f"front_end must be 'auto', None or a FrontEndSetting, got {front_end!r}.")
     return FrontEndSetting.for_length(steps, causal=causal)
+
+
+def companion_setting(companion: Any, *, steps: int, causal: bool) -> RandomConvolutionsSetting | None:
+    """What stands beside the network, for series of up to ``steps`` instants; it looks at whole series.
+
+    >>> companion_setting("auto", steps=140, causal=False).steps, companion_setting("auto", steps=140, causal=True)
+    (140, None)
+    """
+    if companion is None or isinstance(companion, RandomConvolutionsSetting):
+        return companion
+    if companion != "auto":
+        raise ValueError(f"companion must be 'auto', None or a RandomConvolutionsSetting, got {companion!r}.")
+    return None if causal else RandomConvolutionsSetting(steps=min(steps, LONGEST))
 
 
 def network_setting(

@@ -15,7 +15,8 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from torch import nn
 
 from noisyrnn.estimator.callbacks import Printed, Record
-from noisyrnn.estimator.design import network_around, network_setting, training
+from noisyrnn.estimator.companion import fit_companion
+from noisyrnn.estimator.design import companion_setting, network_around, network_setting, training
 from noisyrnn.estimator.preparation import Missing, Preparation, Scaling, read_times
 from noisyrnn.estimator.series import Series, read_series
 from noisyrnn.randomness import stream
@@ -50,6 +51,7 @@ def fit_classifier(estimator: NoisyRNNClassifier, X: Any, y: Any, sample_weight:
         estimator.seed_ = int(check_random_state(estimator.random_state).randint(2**31 - 1))
         estimator.n_iter_ = 0
         estimator.history_ = {"epoch": [], "loss": [], "validation_accuracy": [], "seconds": []}
+    beside = companion_setting(estimator.companion, steps=series.x.shape[1], causal=bool(estimator.causal))
     kept, aside = _division(estimator, codes)
     if not again:
         within = None if stamps is None else stamps[kept]
@@ -66,7 +68,14 @@ def fit_classifier(estimator: NoisyRNNClassifier, X: Any, y: Any, sample_weight:
         dt=None if call is None else torch.from_numpy(call) * estimator.step_,
         weights=None if weights is None else torch.from_numpy(weights.astype(np.float32)),
     )
-    _train(estimator, samples.part(torch.from_numpy(kept)), None if aside is None else samples.part(aside))
+    own = samples.part(torch.from_numpy(kept))
+    _train(estimator, own, None if aside is None else samples.part(aside))
+    estimator.companion_ = None
+    if beside is not None:
+        found = fit_companion(
+            beside, own, estimator.training_, seed=estimator.seed_, classes=len(classes), channels=series.channels
+        )
+        estimator.companion_ = found.to(next(estimator.network_.parameters()).device)
 
 
 def _choice(kind: Any, given: Any) -> Any:
@@ -174,7 +183,7 @@ def _train(estimator: Any, samples: Samples, aside: Samples | None) -> None:
         nonlocal best, stale, weights
         record: Record = {**reached._asdict(), "validation_accuracy": None}
         if aside is not None:
-            logits = estimator._through(aside.x, aside.call(), noise=False)
+            logits = estimator.through(aside.x, aside.call(), noise=False)
             record["validation_accuracy"] = float((logits.argmax(1) == aside.y).double().mean())
             improved = record["validation_accuracy"] > best
             stale = 0 if improved else stale + 1

@@ -22,6 +22,7 @@ def model_card(about: Saved) -> str:
         ("front end", stem),
         ("recurrent layer", f"{network.model.kind}, {units}"),
         ("readout", network.model.pooling.value),
+        ("companion", "none" if about.companion is None else "random convolutions, averaged with the network"),
         ("training", f"{training.steps} steps of {training.batch} series, rate up to {training.lr:g}"),
         ("faults in training", faults),
         ("seed, version", f"{about.seed}, noisyrnn {about.version}"),

@@ -121,13 +121,18 @@ class Preparation(Setting):
             raise ValueError("times were given, but not to fit: give them to both, or to neither.")
         gaps = np.diff(times, axis=1, prepend=times[:, :1] - self.time_unit) / self.time_unit
         gaps[~series.valid] = 1.0
-        if ((gaps < SHORTEST) | (gaps > LONGEST)).any():
-            warnings.warn(
-                f"Some times between samples count as {SHORTEST:g} or {LONGEST:g} times the usual, although they are "
-                "shorter or longer: steps beyond that are not stable.",
-                stacklevel=3,
-            )
-        return np.clip(gaps, SHORTEST, LONGEST).astype(np.float32)
+        return stable_gaps(gaps)
+
+
+def stable_gaps(gaps: Array) -> NDArray[np.float32]:
+    """Times between samples, in units of the usual, that a network can take; a warning where they are others."""
+    if ((gaps < SHORTEST) | (gaps > LONGEST)).any():
+        warnings.warn(
+            f"Some times between samples count as {SHORTEST:g} or {LONGEST:g} times the usual, although they are "
+            "shorter or longer: steps beyond that are not stable.",
+            stacklevel=4,
+        )
+    return np.clip(gaps, SHORTEST, LONGEST).astype(np.float32)
 
 
 def read_times(times: Any, series: Series) -> Array | None:

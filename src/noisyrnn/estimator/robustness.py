@@ -99,7 +99,7 @@ def curves(
     lengths = call.get("lengths")
 
     def accuracy(disturbed: torch.Tensor) -> float:
-        return float((classifier._through(disturbed, call, noise=False).argmax(1) == codes).double().mean())
+        return float((classifier.probabilities(disturbed, call).argmax(1) == codes).double().mean())
 
     found: dict[str, dict[float, float]] = {}
     for kind, levels in (LEVELS if faults is None else faults).items():
@@ -109,6 +109,8 @@ def curves(
             found[kind][float(level)] = accuracy(faulty(mixture, x, generator, len(classifier.preparation_.mean), call))
     by_attack: dict[str, float] = {}
     for attack in attacks:
+        if classifier.companion_ is not None:
+            raise ValueError("Attacks need gradients, which a companion does not have: train with companion=None.")
         if "dt" in call:
             raise ValueError("Attacks do not take step sizes yet: leave attacks out for a classifier with times.")
         generator = stream("robustness", attack.kind, seed)

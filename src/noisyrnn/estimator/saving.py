@@ -7,6 +7,7 @@ out without memory first, and takes some only when names and shapes are those of
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,17 +17,20 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from noisyrnn import __version__, checkpoint, disk
+from noisyrnn.estimator.companion import Companion
 from noisyrnn.estimator.fitting import constant_step
 from noisyrnn.estimator.model_card import model_card
 from noisyrnn.estimator.preparation import Preparation
+from noisyrnn.estimator.random_convolutions import RandomConvolutionsSetting
 from noisyrnn.models import FrontedSetting
-from noisyrnn.setting import Setting
+from noisyrnn.setting import Added, Setting
 from noisyrnn.train.one_cycle import OneCycle
 
 if TYPE_CHECKING:
     from noisyrnn.estimator.classifier import NoisyRNNClassifier
 
 WEIGHTS, SETTINGS, CARD = "model.safetensors", "model.json", "README.md"
+_COMPANION = "companion."
 _REMEDY = "give the directory that `save` or `noisyrnn fit` wrote"
 _KINDS = "biufUO"
 
@@ -43,6 +47,7 @@ class Saved(Setting):
     classes: tuple[bool | int | float | str, ...] = Field(min_length=2, max_length=2**20)
     classes_dtype: str = Field(max_length=20)
     network: FrontedSetting
+    companion: Annotated[RandomConvolutionsSetting | None, Added("0.2")] = None
     training: OneCycle
     preparation: Preparation
     form: str = Field(pattern=r"^(2d|3d|list)$")
@@ -67,6 +72,7 @@ def save_classifier(classifier: NoisyRNNClassifier, path: Path, *, measured: dic
         classes=tuple(classifier.classes_.tolist()),
         classes_dtype=classifier.classes_.dtype.str,
         network=classifier.network_setting_,
+        companion=None if classifier.companion_ is None else classifier.companion_.convolutions.setting,
         training=classifier.training_,
         preparation=classifier.preparation_,
         form=classifier._form,
@@ -85,7 +91,10 @@ def save_classifier(classifier: NoisyRNNClassifier, path: Path, *, measured: dic
     )
     disk.save(path / SETTINGS, text)
     disk.save(path / CARD, model_card(about).encode())
-    checkpoint.save(path / WEIGHTS, checkpoint.Checkpoint(header=header, network=classifier.network_.state_dict()))
+    weights = classifier.network_.state_dict()
+    if classifier.companion_ is not None:  # in the same file, so that no kill parts them
+        weights |= {_COMPANION + name: one for name, one in classifier.companion_.state_dict().items()}
+    checkpoint.save(path / WEIGHTS, checkpoint.Checkpoint(header=header, network=weights))
     return path
 
 
@@ -104,18 +113,26 @@ def load_classifier(path: Path, kind: type[NoisyRNNClassifier]) -> NoisyRNNClass
         raise UnknownModel(
             f"{path / SETTINGS} does not belong to the weights beside it, or was altered: save it again."
         )
+    inputs, classes, companion = about.preparation.inputs, len(about.classes), None
     with torch.device("meta"):  # shapes without memory
         try:
-            network = about.network.build(about.preparation.inputs, len(about.classes))
+            network = about.network.build(inputs, classes)
+            if about.companion is not None:
+                companion = Companion(about.companion, inputs, classes)
         except (ValueError, RuntimeError, OverflowError) as error:
             raise UnknownModel(f"{path} describes a network that cannot be built ({error}): {_REMEDY}.") from error
-    checkpoint.restore(network, held, path=path / WEIGHTS)
+    own = {name: one for name, one in held.network.items() if companion is None or not name.startswith(_COMPANION)}
+    checkpoint.restore(network, replace(held, network=own), path=path / WEIGHTS)
+    if companion is not None:
+        beside = {name.removeprefix(_COMPANION): one for name, one in held.network.items() if name not in own}
+        checkpoint.restore(companion, replace(held, network=beside), path=path / WEIGHTS)
     network.eval()
     classifier = kind(
         about.network.model,
         front_end=about.network.front_end,
         readout=about.network.model.pooling.value,
         causal=network.causal,
+        companion=about.companion,
         faults=about.training.faults,
         input_noise=about.training.input_noise,
         batch_size=about.training.batch,
@@ -127,7 +144,7 @@ def load_classifier(path: Path, kind: type[NoisyRNNClassifier]) -> NoisyRNNClass
         random_state=about.seed,
     )
     classifier.classes_ = _classes(about, path)
-    classifier.network_, classifier.network_setting_ = network, about.network
+    classifier.network_, classifier.network_setting_, classifier.companion_ = network, about.network, companion
     classifier.training_, classifier.preparation_ = about.training, about.preparation
     classifier.seed_, classifier._form, classifier.step_ = about.seed, about.form, constant_step(network)
     classifier.history_ = {"epoch": [], "loss": [], "validation_accuracy": [], "seconds": []}

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from noisyrnn.estimator.preparation import Missing, Scaling
+from noisyrnn.estimator.preparation import Missing, Scaling, stable_gaps
 from noisyrnn.rnn.pooling import Pooling
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ class ClassifierStream:
         network = classifier.network_
         if not network.causal:
             raise ValueError("This classifier looks ahead and cannot be streamed: train it with causal=True.")
+        if classifier.companion_ is not None:
+            raise ValueError("A companion looks at whole series and cannot be streamed: train with companion=None.")
         if classifier.preparation_.scaling is Scaling.SERIES:
             raise ValueError("scaling='series' needs the whole series: train with scaling='channel' to stream.")
         if classifier.preparation_.missing is Missing.INTERPOLATE:
             raise ValueError("missing='interpolate' looks ahead: train with missing='mask' to stream through gaps.")
-        if classifier.preparation_.time_unit is not None:
-            raise ValueError("This classifier was trained with times, which streams do not take yet: leave times out.")
         if streams is not None and streams < 1:
             raise ValueError(f"streams must be at least 1, got {streams}.")
         self.classes_ = classifier.classes_
@@ -55,6 +55,9 @@ class ClassifierStream:
         self._weight = next(network.parameters())
         width = 1 if self._front is None else self._front.width
         self._clock = torch.zeros(self.streams, dtype=torch.int64)
+        self._step = classifier.step_
+        self._time = torch.zeros(self.streams, dtype=torch.float64)
+        self._elapsed = self._weight.new_zeros(self.streams)  # since the layer's last step
         self._window = self._weight.new_zeros(self.streams, width, self._preparation.inputs)
         self._states: tuple[Tensor, ...] | None = None
         self._tuple = False
@@ -72,7 +75,8 @@ class ClassifierStream:
     def reset(self, streams: Sequence[int] | None = None) -> None:
         """Begin these streams again, or all of them."""
         index = self._index(streams)
-        for one in (self._clock, self._window, self._sum, self._last, self._count, *(self._states or ())):
+        own = (self._clock, self._time, self._elapsed, self._window, self._sum, self._last, self._count)
+        for one in (*own, *(self._states or ())):
             if one.ndim == 3 and one is not self._window:
                 one[:, index] = 0
             else:
@@ -80,13 +84,16 @@ class ClassifierStream:
         self._largest[index] = -torch.inf
 
     @torch.no_grad()
-    def push(self, x: Any, streams: Sequence[int] | None = None) -> NDArray[np.float64]:
+    def push(self, x: Any, streams: Sequence[int] | None = None, *, times: Any = None) -> NDArray[np.float64]:
         """Probabilities after the next sample: a number, or (channels); of many streams (streams, channels).
 
-        ``streams`` names those that a sample arrived for; the others stand still.
+        ``streams`` names those that a sample arrived for; the others stand still. A classifier that was trained with
+        times takes the time stamp of each sample, a number or (streams).
         """
         index = self._index(streams)
-        values = self._prepared(x, len(index))
+        values, stamps = self._prepared(x, len(index)), self._stamps(times, index)
+        if stamps is not None:
+            self._pass_time(stamps, index)
         self._window[index] = torch.cat([self._window[index, 1:], values.unsqueeze(1)], dim=1)
         stride = 1 if self._front is None else self._front.stride
         due = index[self._clock[index] % stride == 0]
@@ -108,7 +115,8 @@ class ClassifierStream:
         if self._states is not None:
             chosen = tuple(state[:, due] for state in self._states)
             before = chosen if self._tuple else chosen[0]
-        outputs, after = network.layer(z if first else z.transpose(0, 1), before, noise=False)
+        dt = None if self._preparation.time_unit is None else self._step_sizes(due).unsqueeze(1 if first else 0)
+        outputs, after = network.layer(z if first else z.transpose(0, 1), before, noise=False, dt=dt)
         self._tuple = isinstance(after, tuple)
         parts = after if isinstance(after, tuple) else (after,)
         if self._states is None:
@@ -120,6 +128,38 @@ class ClassifierStream:
         self._largest[due] = torch.maximum(self._largest[due], shown)
         self._last[due] = shown
         self._count[due] += 1
+
+    def _stamps(self, times: Any, index: Tensor) -> Tensor | None:
+        """Time stamps (streams), checked before anything moves."""
+        unit = self._preparation.time_unit
+        if (times is None) != (unit is None):
+            raise ValueError(
+                "times were given, but not to fit: give them to both, or to neither."
+                if unit is None
+                else "This classifier was trained with times: push each sample with its time stamp, times=..."
+            )
+        if times is None:
+            return None
+        stamps = torch.as_tensor(np.asarray(times, dtype=np.float64)).reshape(-1)
+        if len(stamps) != len(index) or not stamps.isfinite().all():
+            raise ValueError(f"times must be {len(index)} finite number(s), one for each sample, got {times!r}.")
+        if ((stamps <= self._time[index]) & (self._clock[index] > 0)).any():
+            raise ValueError("times must increase: a sample is not later than the one before it in its stream.")
+        return stamps
+
+    def _pass_time(self, stamps: Tensor, index: Tensor) -> None:
+        gaps = (stamps - self._time[index]) / self._preparation.time_unit
+        gaps[self._clock[index] == 0] = 1.0  # as in a batch: before the first sample there is nothing
+        self._elapsed[index] += torch.from_numpy(stable_gaps(gaps.numpy())).to(self._elapsed)
+        self._time[index] = stamps
+
+    def _step_sizes(self, due: Tensor) -> Tensor:
+        """The layer's, (streams): the mean since its step before, as the front end gives them in a batch."""
+        stride = 1 if self._front is None else self._front.stride
+        begun = self._count[due] > 0
+        sizes = self._elapsed[due] / torch.where(begun, stride, 1).to(self._elapsed) * self._step
+        self._elapsed[due] = 0.0
+        return sizes
 
     def _features(self, index: Tensor) -> Tensor:
         pooling = self._network.pooling

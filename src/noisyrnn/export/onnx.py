@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import json
 import logging
@@ -29,7 +30,8 @@ def export_onnx(classifier: NoisyRNNClassifier, path: str | Path) -> Path:
     The names of the classes are in the file's metadata.
     """
     mean, deviation = _scale(classifier)
-    network = Traceable(_on_cpu(classifier), mean, deviation).eval()
+    beside = copy.deepcopy(classifier.companion_)
+    network = Traceable(_on_cpu(classifier), mean, deviation, beside and beside.cpu()).eval()
     width = 1 if network.front_end is None else network.front_end.width
     x = torch.randn(_BATCH, _TIME + width, len(mean))
     lengths = torch.tensor([_TIME + width, 1, _TIME])
@@ -46,6 +48,8 @@ def export_step(classifier: NoisyRNNClassifier, path: str | Path) -> Path:
     """
     mean, deviation = _scale(classifier)
     network = OneStep(_on_cpu(classifier), mean, deviation).eval()
+    if classifier.companion_ is not None:
+        raise ValueError("A companion looks at whole series and has no step by itself: train with companion=None.")
     cells: Any = list(network.cells)
     width = 1 if network.front_end is None else network.front_end.width
     kept, units = sum(cell.arity for cell in cells), cells[-1].units
@@ -64,8 +68,6 @@ def export_step(classifier: NoisyRNNClassifier, path: str | Path) -> Path:
 
 
 def _on_cpu(classifier: NoisyRNNClassifier) -> Any:
-    import copy
-
     return copy.deepcopy(classifier.network_).cpu().eval()
 
 

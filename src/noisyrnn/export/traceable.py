@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from noisyrnn.estimator.companion import Companion
 from noisyrnn.models import ClassicRNN
 from noisyrnn.rnn.cell import Cell
 from noisyrnn.rnn.fronted import FrontedClassifier
@@ -48,10 +49,12 @@ class Traceable(nn.Module):
     Scaling is inside: x counts in natural units.
     """
 
-    def __init__(self, network: FrontedClassifier, mean: Any, deviation: Any) -> None:
+    def __init__(
+        self, network: FrontedClassifier, mean: Any, deviation: Any, companion: Companion | None = None
+    ) -> None:
         super().__init__()
         refuse_unexportable(network)
-        self.front_end = network.front_end
+        self.front_end, self.companion = network.front_end, companion
         self.norm, self.pooling, self.readout = network.norm, network.pooling, network.readout
         with torch.no_grad():
             self.cells: Any = nn.ModuleList([_Baked(cell) for cell in network.layer.cells])
@@ -61,12 +64,16 @@ class Traceable(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         inside = (torch.arange(x.shape[1]) < lengths.unsqueeze(1)).unsqueeze(-1).to(x.dtype)
-        z = (x - self.mean) / self.deviation * inside
+        scaled = (x - self.mean) / self.deviation * inside
+        found = self._by_network(scaled, lengths)
+        return found if self.companion is None else (found + self.companion(scaled, lengths).softmax(-1)) / 2
+
+    def _by_network(self, z: Tensor, lengths: Tensor) -> Tensor:
         counts = lengths
         if self.front_end is not None:
             z, counts = self._front(z, lengths)
         z = z.transpose(0, 1)
-        valid = (torch.arange(z.shape[0]).unsqueeze(1) < counts).unsqueeze(-1).to(x.dtype)
+        valid = (torch.arange(z.shape[0]).unsqueeze(1) < counts).unsqueeze(-1).to(z.dtype)
         last: list[Tensor] = []
         for first in range(0, len(self.cells), self.directions):
             shown, last = [], []

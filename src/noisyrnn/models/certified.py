@@ -37,7 +37,8 @@ class Certified(ModelSetting):
 
     ``hidden`` counts the states z, ``outputs`` the outputs y. Certified radii are the logit gaps divided by ``gain``: a
     small one asks the network for large differences. ``temperature`` is the length of the readout's rows: a small one
-    makes training care for margins, a large one for accuracy.
+    makes training care for margins, a large one for accuracy. ``memory`` is how many steps the slowest states keep what
+    they have at the start of training; None is a random orthogonal matrix, which forgets in a few.
     """
 
     kind: Literal["certified"] = "certified"
@@ -49,6 +50,7 @@ class Certified(ModelSetting):
     polish: Count = 100
     additive: float = Field(default=0.0, ge=0)
     temperature: Strength = 30.0
+    memory: Annotated[float | None, Field(ge=2, le=1e9), Added("0.2")] = None
     pooling: Annotated[Pooling, Added("0.2")] = Pooling.MEAN
 
     def layer(self, inputs: int) -> CertifiedRNN:
@@ -78,6 +80,8 @@ class CertifiedRNN(Layer):
         How K is made from free parameters, as in :class:`~noisyrnn.models.ExpRNN`; Cayley's map is the fastest.
     additive
         Strength of the noise that is added before phi in training.
+    memory
+        Steps that the slowest states remember at the start of training, for long sequences; None: a random start.
 
     Examples
     --------
@@ -101,6 +105,7 @@ class CertifiedRNN(Layer):
         rebase: int | None = _DEFAULT.rebase,
         polish: int = _DEFAULT.polish,
         additive: float = _DEFAULT.additive,
+        memory: float | None = _DEFAULT.memory,
         batch_first: bool = False,
         dropout: float = _DEFAULT.dropout,
         bidirectional: bool = _DEFAULT.bidirectional,
@@ -118,7 +123,7 @@ class CertifiedRNN(Layer):
         cells = [
             CertifiedCell(
                 inputs, hidden_size, outputs, gains=own, activation=activation, parametrisation=parametrisation,
-                rebase=rebase, polish=polish, additive=additive,
+                rebase=rebase, polish=polish, additive=additive, memory=memory,
             )
             for inputs, own in layers
             for _ in range(directions)

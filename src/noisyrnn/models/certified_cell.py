@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from noisyrnn.models.choice import refuse_other
-from noisyrnn.models.matrices import Orthogonal, Parametrisation
+from noisyrnn.models.matrices import Orthogonal, Parametrisation, slow_start
 from noisyrnn.rnn import native
 from noisyrnn.rnn.cell import Call, Cell, FastPath, Sequenced, States
 from noisyrnn.rnn.gain import Gain, NoGain, Rounded
 from noisyrnn.rnn.lengths import zero_beyond
+from noisyrnn.rnn.native.maxmin import maxmin
+from noisyrnn.rnn.pooling import shown
 from noisyrnn.rnn.reference import scan_built
-from noisyrnn.rnn.tracing import traced
 
 
 class Contraction(StrEnum):
@@ -27,17 +27,6 @@ class Contraction(StrEnum):
     ABSOLUTE = "absolute"
     TANH = "tanh"
     IDENTITY = "identity"
-
-
-def maxmin(v: Tensor) -> Tensor:
-    """Each pair of neighbours in order, the larger first.
-
-    >>> maxmin(torch.tensor([1.0, 2.0, 4.0, 3.0]))
-    tensor([2., 1., 4., 3.])
-    """
-    pairs = v.unflatten(-1, (-1, 2))
-    # By a choice rather than by a maximum, whose gradient torch divides between equals.
-    return torch.where(pairs[..., :1] < pairs[..., 1:], pairs.flip(-1), pairs).flatten(-2)
 
 
 _MAPS = {
@@ -66,6 +55,7 @@ class CertifiedCell(Cell):
         rebase: int | None,
         polish: int,
         additive: float,
+        memory: float | None,
     ) -> None:
         super().__init__(inputs, units)
         refuse_other("activation", activation, Contraction)
@@ -79,10 +69,15 @@ class CertifiedCell(Cell):
             raise ValueError(f"gain must be above 0 and finite, one number or one for each of the {inputs} inputs.")
         if not 0 <= additive < math.inf:
             raise ValueError(f"additive noise must have a strength of at least 0, got {additive}.")
+        if memory is not None and not 2 <= memory < math.inf:
+            raise ValueError(f"memory must be at least 2 steps, or None for a random start, got {memory}.")
         self.shown, self.gains, self.activation, self.additive = shown, gains, activation, additive
         self.noises = rows if additive > 0 else 0
         size = max(rows, units + inputs)
-        base, _ = torch.linalg.qr(torch.randn(size, size))
+        if memory is None:
+            base, _ = torch.linalg.qr(torch.randn(size, size))
+        else:
+            base = slow_start(units, size, memory)
         self.orthogonal = Orthogonal(size, parametrisation, rebase=rebase, polish=polish, base=base)
         self.b = nn.Parameter(torch.zeros(rows))
 
@@ -145,7 +140,6 @@ class BuiltCertifiedCell(Cell, FastPath):
     """The cell with K built, as the part that states meet and the part that inputs meet, gains included."""
 
     arity = 2
-    averages = True
 
     def __init__(
         self, cell: CertifiedCell | BuiltCertifiedCell, K: Tensor, U: Tensor | None, b: Tensor | None, additive: float
@@ -194,31 +188,20 @@ class BuiltCertifiedCell(Cell, FastPath):
         return self if self.activation is Contraction.MAXMIN else None
 
     def by_kernel(self, x: Tensor, states: States, call: Call) -> Sequenced | None:
-        # Where torch compiles or transforms, the loop itself: this kernel is no operator of torch.
-        if call.chunk is not None or traced():
+        if call.chunk is not None:
             return None
-
-        def reference(sequence: Tensor, z: Tensor, y: Tensor, K: Tensor, U: Tensor | None, b: Tensor | None) -> Any:
-            cell = BuiltCertifiedCell(self, K, U, b, 0.0)
-            outputs, last = scan_built(cell, sequence, (z, y), lengths=call.lengths)
-            return outputs, *last
-
         (z, y), (K, U, b) = states, self.tensors
         sequence = zero_beyond(x, call.lengths)
         if call.key is not None and self.additive:
             # The noise comes with the drive, because the kernel makes none here.
-            xi = self.path(call.key, x.shape[1], len(x), x).xi
+            xi = self.path(call.key, x.shape[1], x.shape[0], x).xi
             assert xi is not None
             sequence, U, b = self.encode(sequence) + self.additive * xi, None, None
         scanned = native.maxmin_scan(
-            sequence, z, y, K, U, b, lengths=call.lengths, outputs=call.outputs and not call.mean, total=call.mean,
-            reference=reference,
-        )  # fmt: skip
+            sequence, z, y, K, U, b, lengths=call.lengths, outputs=call.outputs and not call.mean, total=call.mean
+        )
         last = (scanned.last_z, scanned.last_y)
-        if scanned.total is None:
-            return scanned.outputs, last
-        steps = x.new_tensor(len(x)) if call.lengths is None else call.lengths.clamp(min=1).unsqueeze(1)
-        return (scanned.total / steps).unsqueeze(0), last
+        return shown(scanned.outputs, scanned.total, x.shape[0], call.lengths), last
 
 
 class _Rows(BuiltCertifiedCell):

@@ -17,6 +17,7 @@ from noisyrnn.models.choice import refuse_other
 from noisyrnn.models.model import ModelSetting
 from noisyrnn.rnn import native
 from noisyrnn.rnn.cell import Call, Cell, FastPath, Sequenced, States
+from noisyrnn.rnn.pooling import shown
 from noisyrnn.rnn.stack import StackedLayer
 from noisyrnn.sde.steps import ConstantStep
 
@@ -90,9 +91,9 @@ class _BuiltCoRNNCell(Cell, FastPath):
         scanned = native.cornn_scan(
             x, y_0, z_0, self.Wy, self.Wz, self.V, self.b, dt=self.cell.step_size.dt, gamma=self.cell.gamma,
             eps=self.cell.epsilon, implicit=self.cell.damping is Damping.IMPLICIT, lengths=call.lengths,
-            chunk=call.chunk, states=call.outputs,
+            chunk=call.chunk, states=call.outputs and not call.mean, total=call.mean,
         )  # fmt: skip
-        return scanned.y, (scanned.last_y, scanned.last_z)
+        return shown(scanned.y, scanned.total, x.shape[0], call.lengths), (scanned.last_y, scanned.last_z)
 
 
 class CoRNNSetting(ModelSetting):

@@ -19,6 +19,7 @@ from noisyrnn.models.matrices import Orthogonal, Parametrisation, RotationStart
 from noisyrnn.models.model import Count, ModelSetting
 from noisyrnn.rnn import native
 from noisyrnn.rnn.cell import Call, Cell, FastPath, Sequenced, States
+from noisyrnn.rnn.pooling import shown
 from noisyrnn.rnn.stack import StackedLayer
 
 
@@ -80,8 +81,11 @@ class _BuiltExpRNNCell(Cell, FastPath):
 
     def by_kernel(self, x: Tensor, states: States, call: Call) -> Sequenced:
         Q, b, U = self.tensors
-        scanned = native.exprnn_scan(x, states[0], Q, b, U, lengths=call.lengths, chunk=call.chunk, states=call.outputs)
-        return scanned.states, (scanned.last,)
+        scanned = native.exprnn_scan(
+            x, states[0], Q, b, U, lengths=call.lengths, chunk=call.chunk, states=call.outputs and not call.mean,
+            total=call.mean,
+        )  # fmt: skip
+        return shown(scanned.states, scanned.total, x.shape[0], call.lengths), (scanned.last,)
 
 
 class ExpRNNSetting(ModelSetting):

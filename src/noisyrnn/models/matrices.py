@@ -133,6 +133,37 @@ class Orthogonal(nn.Module):
         self.A.data = torch.zeros_like(self.A)
 
 
+def slow_start(states: int, size: int, memory: float) -> Square:
+    """An orthogonal matrix whose first rows and columns, the states, turn slowly and lose a little at each step.
+
+    State i gives a share 1 / m_i of its energy to the others at each step, with m_i between 2 and ``memory``, and turns
+    with a partner once in between 4 and ``memory`` steps; both evenly on a logarithmic scale. Of a random orthogonal
+    matrix, half of whose rows are states, nothing is left after a few steps.
+
+    >>> _ = torch.manual_seed(0)
+    >>> Q = slow_start(8, 12, memory=100.0)
+    >>> torch.allclose(Q @ Q.mT, torch.eye(12), atol=1e-5)
+    True
+    """
+    others, half = size - states, states // 2
+    shares = 1 / _logarithmic(states, 2.0, memory)
+    outlets, _ = torch.linalg.qr(torch.randn(max(states, others), others))
+    outlets = outlets[:states] / outlets[:states].norm(dim=1, keepdim=True).clamp(min=1e-6)
+    leak = torch.zeros(size, size)
+    leak[:states, states:] = shares.sqrt().asin().unsqueeze(1) * outlets
+    turn = torch.zeros(size, size)
+    first = torch.arange(half)
+    # Partners far apart: neighbours would be undone by an activation that sorts them.
+    turn[first, first + half] = 2 * math.pi / _logarithmic(half, 4.0, max(4.0, memory))
+    mixed, _ = torch.linalg.qr(torch.randn(others, others))
+    Q = torch.matrix_exp(upper_skew(leak)) @ torch.matrix_exp(upper_skew(turn))
+    return torch.cat((Q[:, :states], Q[:, states:] @ mixed), dim=1)
+
+
+def _logarithmic(count: int, low: float, high: float) -> Tensor:
+    return torch.exp(torch.empty(count).uniform_(math.log(low), math.log(high)))
+
+
 def block_rotations(units: int, start: RotationStart) -> Square:
     """Block-diagonal skew matrix of random plane rotations; an odd unit is left at rest."""
     planes = units // 2

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from noisyrnn.rnn import native
 from noisyrnn.rnn.gain import Gain, NoGain, Rounded
+from noisyrnn.rnn.tracing import traced
 from noisyrnn.sde.brownian import Key, draw, uniform
 
 States = tuple[Tensor, ...]
@@ -56,12 +57,9 @@ class Call(NamedTuple):
 class FastPath(ABC):
     """A whole sequence at once, with the numbers of the reference loop to rounding."""
 
-    averages: bool = False
-    """Whether ``by_kernel`` itself gives the mean of the outputs where a call asks for it."""
-
     @abstractmethod
     def by_kernel(self, x: Tensor, states: States, call: Call) -> Sequenced | None:
-        """The sequence by the native kernel, or None where that does not fit."""
+        """The sequence by the native kernel, their mean in place of outputs where asked; None where it does not fit."""
 
     def by_eager(self, x: Tensor, states: States, call: Call) -> Sequenced | None:
         """The sequence in eager torch with gradients by hand, or None where that does not fit."""
@@ -167,7 +165,7 @@ class Cell(nn.Module, ABC):
         many = steps * self.substeps
         # Low precision is drawn in single precision and rounded.
         kind = like.dtype if like.dtype in (torch.float32, torch.float64) else torch.float32
-        if native.available() and like.device.type == "cpu":
+        if native.available() and like.device.type == "cpu" and not traced():
             normal, even = partial(native.gaussian, dtype=kind), partial(native.uniform, dtype=kind)
         else:
             normal, even = (partial(law, dtype=kind, device=like.device) for law in (draw, uniform))

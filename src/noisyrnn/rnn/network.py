@@ -59,8 +59,7 @@ class Classifier(nn.Module):
             return self.layer.last(self.states(x, **call))
         if self.pooling is Pooling.MEAN and isinstance(self.layer, Layer):
             return self._run(x, outputs=False, mean=True, **call)[0]
-        outputs, _ = self._run(x, outputs=True, **call)
-        outputs = outputs.transpose(0, 1) if self.layer.batch_first else outputs
+        outputs, _ = self.outputs(x, **call)
         steps, batch, _ = outputs.shape
         lengths = checked_lengths(
             call.get("lengths"), call.get("mask"), batch=batch, steps=steps, device=outputs.device
@@ -70,6 +69,11 @@ class Classifier(nn.Module):
     def states(self, x: Tensor, **call: Any) -> Any:
         """Last valid states h_n of all layers, as the layer gives them."""
         return self._run(x, outputs=False, **call)[1]
+
+    def outputs(self, x: Tensor, **call: Any) -> tuple[Tensor, Any]:
+        """Outputs (time, batch, units) of the top layer, and h_n."""
+        outputs, states = self._run(x, outputs=True, **call)
+        return outputs.transpose(0, 1) if self.layer.batch_first else outputs, states
 
     def _run(self, x: Tensor, *, outputs: bool, **call: Any) -> tuple[Any, Any]:
         if not isinstance(x, Tensor):

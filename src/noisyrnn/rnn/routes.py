@@ -66,19 +66,17 @@ def run(
     route = chosen() if route is None else route
     built, steps = cell.built(noisy=call.key is not None), x.shape[0]
     fast = built.fast_path(call.dt) if steps > 0 and route is not Route.SCAN else None
-    found: Sequenced | None = None
     if steps > 0 and route in (Route.AUTO, Route.NATIVE) and _suits_kernel(x, route) and fast is not None:
         found = fast.by_kernel(x, states, call)
-        if found is not None and fast.averages:
+        if found is not None:
             return found
-    if found is None and route is Route.NATIVE:
+    if route is Route.NATIVE:
         raise ValueError(f"The native route does not run this {type(cell).__name__}; use Route.AUTO.")
-    if found is None and call.chunk is not None:
+    if call.chunk is not None:
         raise ValueError(
             "chunk needs the native kernel and one of its models; leave it out, or see noisyrnn --version."
         )
-    if found is None and fast is not None:
-        found = fast.by_eager(x, states, call)
+    found = None if fast is None else fast.by_eager(x, states, call)
     if found is not None:
         return _averaged(found, call)
     if route is Route.EAGER:

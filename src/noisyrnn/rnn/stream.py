@@ -7,7 +7,7 @@ from torch import Tensor
 
 from noisyrnn.rnn.layer import Hidden, Layer
 from noisyrnn.rnn.network import Classifier
-from noisyrnn.rnn.pooling import Pooling
+from noisyrnn.rnn.pooling import Pooling, RunningPool
 from noisyrnn.rnn.quick_step import QuickStep
 from noisyrnn.sde.brownian import STEPS, Key, fresh_key
 
@@ -15,8 +15,8 @@ from noisyrnn.sde.brownian import STEPS, Key, fresh_key
 class Stream:
     """A network that is fed piece by piece: pieces joined give what the whole sequence gives, noise included.
 
-    Of a layer a piece gives its outputs; of a classifier, the logits of all that was seen so far. After the 2^32 steps
-    that a key has noise for, a stream goes on with the key's successor.
+    Of a layer a piece gives its outputs; of a classifier, the logits of all that was seen so far, with a running mean
+    where it reads out a mean. After the 2^32 steps that a key has noise for, a stream goes on with the key's successor.
 
     Parameters
     ----------
@@ -54,11 +54,9 @@ class Stream:
         layer = network.layer if isinstance(network, Classifier) else network
         if layer.directions > 1:
             raise ValueError("A bidirectional layer needs the whole sequence; stream a layer of one direction.")
-        if isinstance(network, Classifier) and network.pooling is not Pooling.LAST:
-            raise ValueError(
-                f"A stream reads out the last state, but this classifier pools by {network.pooling.value}."
-            )
+        pooling = network.pooling if isinstance(network, Classifier) else Pooling.LAST
         self.network = network
+        self._pool = None if pooling is Pooling.LAST else RunningPool(pooling)
         self._quick = QuickStep(layer, batch_first=layer.batch_first or isinstance(network, Classifier))
         self.state = h_0
         self.noise = noise
@@ -77,13 +75,20 @@ class Stream:
             # The numbers of a key come to an end; whoever feeds a stream for weeks does not want to know.
             self.key = self.key.successor()
         if isinstance(self.network, Classifier):
-            self.state = self.network.states(x, h_0=self.state, dt=dt, noise=self.noise, key=self.key)
-            output = self.network.readout(self.network.layer.last(self.state))
+            output = self._logits(self.network, x, dt)
         else:
             output, self.state = self.network(x, self.state, dt=dt, noise=self.noise, key=self.key)
         if self.key is not None:
             self.key = self.key.later(inputs)
         return output
+
+    def _logits(self, network: Classifier, x: Tensor, dt: float | Tensor | None) -> Tensor:
+        call = {"h_0": self.state, "dt": dt, "noise": self.noise, "key": self.key}
+        if self._pool is None:
+            self.state = network.states(x, **call)
+            return network.readout(network.layer.last(self.state))
+        outputs, self.state = network.outputs(x, **call)
+        return network.readout(self._pool(outputs))
 
     def _one_step(self, x: Tensor) -> Tensor:
         assert isinstance(self.state, Tensor)
@@ -92,5 +97,5 @@ class Stream:
         if self.key is not None:
             self.key = self.key.later(1)
         if isinstance(self.network, Classifier):
-            return self.network.readout(after)
+            return self.network.readout(after if self._pool is None else self._pool(after.unsqueeze(0)))
         return after.unsqueeze(1 if self.network.batch_first else 0)

@@ -14,12 +14,16 @@ from torch import Tensor
 from noisyrnn.rnn import native
 from noisyrnn.rnn.cell import Call, FastPath, NoisePath, Sequenced, States
 from noisyrnn.rnn.eager import StepLaw, affine_loop, affine_scan
+from noisyrnn.rnn.pooling import shown
 from noisyrnn.rnn.tracing import traced
 from noisyrnn.sde.activations import TANH
 from noisyrnn.sde.brownian import Key
 from noisyrnn.sde.convention import NoiseLaw
 from noisyrnn.sde.drift import Drift, GatedDrift, TanhDrift
 from noisyrnn.sde.steps import ConstantStep, LearnedStep, StepSize
+
+_NEAR = 1 << 18
+"""Numbers of a stretch of steps that are made at once: its drive and its noise are used while they are near at hand."""
 
 Paths = Callable[[Key, int, int, Tensor], NoisePath]
 """The noise of a key, for a number of samples and of steps, in the precision of a tensor: :meth:`Cell.path`."""
@@ -49,14 +53,20 @@ class TanhFastPath(FastPath):
     def by_eager(self, x: Tensor, states: States, call: Call) -> Sequenced | None:
         if isinstance(self.drift, GatedDrift):
             return None
-        (h,), drift = states, self.drift
-        law, dt = self._steps(x, call), _over_time(self._dt(h, call), len(x))
+        (h,), drift, steps = states, self.drift, x.shape[0]
+        dt = _over_time(self._dt(h, call), steps)
         # What torch looks into has to be made of its own operations.
         if self.law.learned or traced():
-            outputs = affine_loop(drift.encode(x), h, drift.A, drift.W, dt, law)
+            outputs = affine_loop(drift.encode(x), h, drift.A, drift.W, dt, self._steps(x, call))
             return outputs, (outputs[-1],)
-        outputs, last = affine_scan(drift.encode(x), h, drift.A, drift.W, dt, law)
-        return outputs, (last,)
+        parts: list[Tensor] = []
+        together = max(1, _NEAR // max(1, h.numel()))
+        for first in range(0, steps, together):
+            part = slice(first, first + together)
+            law = self._steps(x[part], call, first)
+            outputs, h = affine_scan(drift.encode(x[part]), h, drift.A, drift.W, dt[part], law)
+            parts += [outputs] * call.outputs
+        return torch.cat(parts) if len(parts) > 1 else parts[0] if parts else None, (h,)
 
     def by_kernel(self, x: Tensor, states: States, call: Call) -> Sequenced | None:
         if self.law.learned:
@@ -69,9 +79,9 @@ class TanhFastPath(FastPath):
             content, h, None if isinstance(drift, GatedDrift) else drift.A, drift.W,
             None if gated else drift.U, None if gated else drift.b, self._dt(h, call),
             noise=None if call.key is None or self.law.silent else self.law, key=call.key, gate=gate,
-            lengths=call.lengths, chunk=call.chunk, states=call.outputs,
+            lengths=call.lengths, chunk=call.chunk, states=call.outputs and not call.mean, total=call.mean,
         )  # fmt: skip
-        return scanned.states, (scanned.last,)
+        return shown(scanned.states, scanned.total, x.shape[0], call.lengths), (scanned.last,)
 
     def stepper(self, batch: int, like: Tensor, key: Key | None) -> native.TanhStep | None:
         drift = self.drift
@@ -88,13 +98,13 @@ class TanhFastPath(FastPath):
             raise ValueError("A step size that depends on the state needs the reference route; use Route.SCAN.")
         return self.step_size(h, lambda: h)
 
-    def _steps(self, x: Tensor, call: Call) -> StepLaw:
-        """How the steps of a sequence (time, batch, inputs) depend on their size and on the noise of the call."""
+    def _steps(self, x: Tensor, call: Call, first: int = 0) -> StepLaw:
+        """How the steps of x (time, batch, inputs), the call's from ``first`` on, depend on size and noise."""
         steps, batch, _ = x.shape
-        xi, uniforms = (None, None) if call.key is None else self.paths(call.key, batch, steps, x)
+        xi, uniforms = (None, None) if call.key is None else self.paths(call.key.later(first), batch, steps, x)
         valid = None
         if call.lengths is not None:
-            valid = (torch.arange(steps, device=x.device).unsqueeze(-1) < call.lengths).unsqueeze(-1)
+            valid = (torch.arange(first, first + steps, device=x.device).unsqueeze(-1) < call.lengths).unsqueeze(-1)
         return StepLaw(self.law, xi, uniforms, valid)
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from noisyrnn.checkpoint import save
+from noisyrnn.checkpoint import CheckpointError, save
 from noisyrnn.data import Split
 from noisyrnn.evaluate import accuracy, attacked, refuse_unfinite, with_range
 from noisyrnn.models import Model
@@ -97,14 +97,19 @@ def fit(
     """
     _refuse(network, split, train, validation, every)
     state = State(network=network, train=train, seed=seed, setting=setting, about=about or {})
+    batches = train.batches(len(split))
     if path is not None and path.exists():
         state.resume(path)
+        if state.at.batch >= batches:  # at an epoch's end a file stands at batch 0 of the next
+            raise CheckpointError(
+                f"{path} stands at batch {state.at.batch} of an epoch that has {batches} here, so it saw other data: "
+                "give another path, or remove the file to start again."
+            )
     weight = next(network.parameters())
     class_weights = None if train.class_weights is None else torch.tensor(train.class_weights).to(weight)
     noise = None if train.input_noise is None else with_range(train.input_noise, split.x)
     # Refused here and not after an epoch, where a network has no gain.
     gain = None if train.margin is None else certified_gain(network)
-    batches = train.batches(len(split))
     doors = state.doors
     # Ctrl-C and SIGTERM are held back until the batch is done and saved.
     with torch.random.fork_rng(devices=[]), held_back(path is not None) as asked:

@@ -9,6 +9,7 @@ import torch
 from loops import assert_close, assert_same, cornn_loop, dtypes, leaves, modrelu_loop, needs_kernel, numbers, sizes
 
 from noisyrnn.rnn import native
+from noisyrnn.rnn.lengths import zero_beyond
 
 pytestmark = needs_kernel
 
@@ -34,13 +35,14 @@ def test_cornn_equals_the_loop(
     for lengths in (None, torch.arange(batch) % (steps + 1)):
         settings: dict[str, Any] = {"implicit": implicit, "lengths": lengths, **unit}
         y, z = cornn_loop(*tensors, **settings)
+        total = zero_beyond(y, lengths).sum(0)
         last = [s[-1] if steps else h for s, h in ((y, tensors[1]), (z, tensors[2]))]
-        found = native.cornn_scan(*tensors, **settings)
-        assert_same(list(found), [y, z, *last], tensors)
+        found = native.cornn_scan(*tensors, total=True, **settings)
+        assert_same(list(found), [y, z, *last, total], tensors)
         for chunk in (None, 2):
-            cut = native.cornn_scan(*tensors, chunk=chunk, states=False, **settings)
+            cut = native.cornn_scan(*tensors, chunk=chunk, states=False, total=True, **settings)
             assert torch.equal(cut.last_y, found.last_y)
-            assert_same(list(cut), [y, z, *last], tensors)
+            assert_same(list(cut), [y, z, *last, total], tensors)
 
 
 def test_cornn_finds_its_positions_again_after_many_steps() -> None:
@@ -68,12 +70,12 @@ def test_exprnn_equals_the_loop(dtype: torch.dtype, steps: int, batch: int, unit
     )
     for lengths in (None, torch.arange(batch) % (steps + 1)):
         states = modrelu_loop(*tensors, lengths=lengths)
-        last = states[-1] if steps else tensors[1]
-        found = native.exprnn_scan(*tensors, lengths=lengths)
-        assert_same(list(found), [states, last], tensors)
-        cut = native.exprnn_scan(*tensors, chunk=2, states=False, lengths=lengths)
+        last, total = states[-1] if steps else tensors[1], zero_beyond(states, lengths).sum(0)
+        found = native.exprnn_scan(*tensors, lengths=lengths, total=True)
+        assert_same(list(found), [states, last, total], tensors)
+        cut = native.exprnn_scan(*tensors, chunk=2, states=False, lengths=lengths, total=True)
         assert torch.equal(cut.last, found.last)
-        assert_same(list(cut), [states, last], tensors)
+        assert_same(list(cut), [states, last, total], tensors)
 
 
 def test_modrelu_at_zero_has_no_value_and_no_gradient() -> None:

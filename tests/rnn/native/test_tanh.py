@@ -94,7 +94,7 @@ def test_gradcheck(noise: dict[str, Any], dt: str) -> None:
 
     def scan(*tensors: Tensor) -> tuple[Tensor, Tensor]:
         case.tensors.update(zip(live, tensors, strict=True))
-        states, last = case.scan(**noise)
+        states, last, _ = case.scan(**noise)
         assert states is not None
         return states, last
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from noisyrnn.disk import read_as
 from noisyrnn.experiments.catalogue.cells import cells_search, noisy_cells
 from noisyrnn.experiments.catalogue.certified import certified_tables
+from noisyrnn.experiments.catalogue.certified_archive import certified_archive_sets
 from noisyrnn.experiments.catalogue.demo import demonstration
 from noisyrnn.experiments.catalogue.hardware import state_faults, state_faults_on_pixels
 from noisyrnn.experiments.catalogue.paper import ecg, ordered_mnist, permuted_mnist
@@ -35,6 +36,7 @@ _EVERY = (
     noisy_cells(),
     cells_search(),
     *certified_tables(),
+    *certified_archive_sets(),
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _EVERY}
 """All experiments by name: the paper's, then ours."""

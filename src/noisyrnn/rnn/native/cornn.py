@@ -44,12 +44,13 @@ _OSCILLATOR = registered(
 
 
 class OscillatorScan(NamedTuple):
-    """Positions y and velocities z after each step, and after the last."""
+    """Positions y and velocities z after each step, and after the last; the sum of y over the valid steps."""
 
     y: Tensor | None
     z: Tensor | None
     last_y: Tensor
     last_z: Tensor
+    total: Tensor | None = None
 
 
 def cornn_scan(
@@ -68,6 +69,7 @@ def cornn_scan(
     lengths: Tensor | None = None,
     chunk: int | None = None,
     states: bool = True,
+    total: bool = False,
 ) -> OscillatorScan:
     """z' = z + dt (tanh(Wy y + Wz z + u) - gamma y - eps z), y' = y + dt z', for all steps.
 
@@ -81,8 +83,8 @@ def cornn_scan(
     shrink = 1 / (1 + step * damping) if implicit else torch.ones_like(step)
     keep = shrink if implicit else 1 - step * damping
     coefficients = torch.stack((keep, step * shrink, step * pull * shrink, step))
-    problem = Problem(_OSCILLATOR.recurrence, lengths, chunk, states, coefficients=coefficients)
-    y, z, last_y, last_z = scan(_OSCILLATOR, problem, (sequence, y0, z0, Wy, Wz, U, b))
+    problem = Problem(_OSCILLATOR.recurrence, lengths, chunk, states, coefficients=coefficients, total=total)
+    y, z, last_y, last_z, whole = scan(_OSCILLATOR, problem, (sequence, y0, z0, Wy, Wz, U, b))
     assert last_y is not None
     assert last_z is not None
-    return OscillatorScan(y, z, last_y, last_z)
+    return OscillatorScan(y, z, last_y, last_z, whole)

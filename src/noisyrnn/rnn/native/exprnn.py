@@ -40,6 +40,7 @@ def exprnn_scan(
     lengths: Tensor | None = None,
     chunk: int | None = None,
     states: bool = True,
+    total: bool = False,
 ) -> Scan:
     """h' = modrelu(Q h + u), modrelu(v) = sign(v) max(|v| + bias, 0), for all steps; u = U x or given.
 
@@ -47,7 +48,7 @@ def exprnn_scan(
     """
     check(sequence=sequence, h0=h0, Q=Q, bias=bias, U=U)
     sequence, U, _ = drive(sequence, U, None, h0)
-    problem = Problem(_MODRELU.recurrence, lengths, chunk, states)
-    found, last = scan(_MODRELU, problem, (sequence, h0, Q, bias, U))
+    problem = Problem(_MODRELU.recurrence, lengths, chunk, states, total=total)
+    found, last, whole = scan(_MODRELU, problem, (sequence, h0, Q, bias, U))
     assert last is not None
-    return Scan(found, last)
+    return Scan(found, last, whole)

@@ -7,7 +7,7 @@ own derivative is that of the reference loop. Plain calls go around the dispatch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,8 +21,8 @@ from noisyrnn.rnn.native.sequence import (
     Recurrence,
     backward,
     by_kernel,
+    by_reference,
     forward,
-    last_of,
     shown,
     wanted,
 )
@@ -32,8 +32,9 @@ from noisyrnn.sde.brownian import Key
 _SETTINGS = "Tensor? lengths, Tensor? coefficients, Tensor key"
 _NUMBERS = (
     "int noise, float additive, float multiplicative, SymInt stream, SymInt sample, SymInt step, SymInt chunk, "
-    "bool states"
+    "bool states, bool total"
 )
+_COUNT = _NUMBERS.count(",") + 1
 
 
 class Operators(NamedTuple):
@@ -50,7 +51,7 @@ class Operators(NamedTuple):
 
 
 def scan(operators: Operators, problem: Problem, tensors: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
-    """The states of all records where they are wanted, then their last states."""
+    """The states of all records where they are wanted, their last states, and the sum over the valid steps."""
     if problem.chunk is not None and problem.chunk < 1:
         raise ValueError(f"chunk counts the steps between kept states and must be at least 1, got {problem.chunk}.")
     lengths = problem.lengths
@@ -71,8 +72,9 @@ def registered(recurrence: Recurrence) -> Operators:
     """The operators of a recurrence: kernel, shapes without it, derivatives, and many at a time."""
     names = [f"Tensor{'?' * (name in recurrence.optional)} {name}" for name in recurrence.tensors]
     records, count = len(recurrence.records), len(recurrence.tensors)
-    places = [f"{kind}_{i}" for kind in ("states", "points", "last") for i in range(records)] + ["activations"]
-    slopes = [f"Tensor? g_{kind}_{i}" for kind in ("states", "last") for i in range(records)]
+    places = [f"{kind}_{i}" for kind in ("states", "points", "last") for i in range(records)]
+    places += ["total", "activations"]
+    slopes = [f"Tensor? g_{kind}_{i}" for kind in ("states", "last") for i in range(records)] + ["Tensor? g_total"]
     given, made = ", ".join([*names, _SETTINGS]), ", ".join(f"Tensor {name}" for name in places)
     many = {n: f"({', '.join(['Tensor'] * n)})" for n in (len(places), count)}
 
@@ -89,9 +91,9 @@ def registered(recurrence: Recurrence) -> Operators:
         made, steps = wanted(problem, keep=keep), sequence.shape[0]
         marks = -(-steps // problem.chunk) if problem.chunk else 0
         lengths = [*(steps if one else None for one in made.states), *(marks if one else None for one in made.points)]
-        series = [*lengths, *[0] * records, steps if made.activations else None]
-        shapes = [(0,) if n is None else (n, *initial.shape) for n in series]
-        shapes[2 * records : 3 * records] = [tuple(initial.shape)] * records
+        series = [(0,) if n is None else (n, *initial.shape) for n in (*lengths, steps if made.activations else None)]
+        one = tuple(initial.shape)
+        shapes = [*series[:-1], *[one] * records, one if problem.total else (0,), series[-1]]
         return tuple(initial.new_empty(shape) for shape in shapes)
 
     def backward_pass(*arguments: Any) -> tuple[Tensor, ...]:
@@ -109,7 +111,7 @@ def registered(recurrence: Recurrence) -> Operators:
     def operator(name: str, schema: str, action: Any, shapes: Any) -> Any:
         made = torch.library.custom_op(f"noisyrnn::{name}", action, mutates_args=(), schema=schema)
         made.register_fake(shapes)
-        made.register_vmap(lambda info, in_dims, *arguments: _one_by_one(made, info.batch_size, in_dims, arguments))
+        made.register_vmap(lambda info, in_dims, *arguments: one_by_one(made, info.batch_size, in_dims, arguments))
         return made
 
     ahead = operator(
@@ -132,7 +134,10 @@ def registered(recurrence: Recurrence) -> Operators:
 
     def slope(way: Any, ctx: Any, *gradients: Tensor | None) -> tuple[Any, ...]:
         none = (None,) * (3 + len(ctx.numbers) + 1)
-        of_outputs = (*gradients[:records], *gradients[2 * records : 3 * records])
+        of_outputs = [
+            None if g is None or g.ndim == 1 else g  # of what was not made
+            for g in (*gradients[:records], *gradients[2 * records : 3 * records + 1])
+        ]
         need = list(ctx.needs_input_grad[:count])
         if all(g is None for g in of_outputs) or not any(need):
             return (*(None,) * count, *none)
@@ -142,25 +147,26 @@ def registered(recurrence: Recurrence) -> Operators:
 
     def keep_for_second(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         ctx.set_materialize_grads(False)
-        tensors = inputs[: count + 3 + 2 * records]
+        tensors = inputs[: count + 3 + len(slopes)]
         ctx.save_for_backward(*tensors)
-        ctx.numbers, ctx.need, ctx.rest = inputs[-9:-1], inputs[-1], len(inputs) - len(tensors)
+        ctx.numbers, ctx.need, ctx.rest = inputs[-1 - _COUNT : -1], inputs[-1], len(inputs) - len(tensors)
 
     def second_slope(ctx: Any, *seconds: Tensor | None) -> tuple[Any, ...]:
         saved = ctx.saved_tensors
         tensors, gradients = saved[:count], saved[count + 3 :]
         _, problem = _problem(recurrence, (*saved[: count + 3], *ctx.numbers))
-        of_tensors, of_gradients = _second(problem, tensors, gradients, ctx.need, seconds)
+        every = partial(by_reference, problem)
+        of_tensors, of_gradients = second_derivatives(every, tensors, gradients, ctx.need, seconds)
         return (*of_tensors, None, None, None, *of_gradients, *(None,) * ctx.rest)
 
     ahead.register_autograd(partial(slope, back), setup_context=keep_for_backward)
     back.register_autograd(second_slope, setup_context=keep_for_second)
-    transformed_back = _for_transforms(back, keep_for_second, second_slope)
-    transformed_ahead = _for_transforms(ahead, keep_for_backward, partial(slope, transformed_back))
+    transformed_back = for_transforms(back, keep_for_second, second_slope)
+    transformed_ahead = for_transforms(ahead, keep_for_backward, partial(slope, transformed_back))
     return Operators(recurrence, ahead, back, transformed_ahead)
 
 
-def _for_transforms(operator: Any, keep: Any, slope: Any) -> Any:
+def for_transforms(operator: Any, keep: Any, slope: Any) -> Any:
     """An operator with its derivative as an autograd function."""
 
     class Transformed(torch.autograd.Function):
@@ -178,7 +184,7 @@ def _for_transforms(operator: Any, keep: Any, slope: Any) -> Any:
 
         @staticmethod
         def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
-            return _one_by_one(Transformed.apply, info.batch_size, in_dims, arguments)
+            return one_by_one(Transformed.apply, info.batch_size, in_dims, arguments)
 
     return Transformed.apply
 
@@ -187,38 +193,38 @@ def _arguments(problem: Problem) -> tuple[Any, ...]:
     kind, additive, multiplicative, key = problem.noise
     return (
         problem.lengths, problem.coefficients, key.words(), kind, additive, multiplicative, key.stream, key.sample,
-        key.step, problem.chunk or 0, problem.states,
+        key.step, problem.chunk or 0, problem.states, problem.total,
     )  # fmt: skip
 
 
 def _problem(recurrence: Recurrence, arguments: Sequence[Any]) -> tuple[tuple[Any, ...], Problem]:
     count = len(recurrence.tensors)
     lengths, coefficients, words, *numbers = arguments[count:]
-    kind, additive, multiplicative, stream, sample, step, chunk, states = numbers
+    kind, additive, multiplicative, stream, sample, step, chunk, states, total = numbers
     noise = Noise(kind, additive, multiplicative, Key(value=words, stream=stream, sample=sample, step=step))
-    problem = Problem(recurrence, lengths, chunk or None, states, noise, coefficients)
+    problem = Problem(recurrence, lengths, chunk or None, states, noise, coefficients, total)
     return tuple(arguments[:count]), problem
 
 
 def _backward_parts(recurrence: Recurrence, arguments: Sequence[Any]) -> tuple[Any, Problem, Any, Any, Sequence[bool]]:
     count, records = len(recurrence.tensors), len(recurrence.records)
-    given, slopes = count + 3, count + 3 + 2 * records
-    tensors, problem = _problem(recurrence, (*arguments[:given], *arguments[-9:-1]))
-    return tensors, problem, arguments[given:slopes], arguments[slopes:-9], arguments[-1]
+    given, slopes = count + 3, count + 3 + 2 * records + 1
+    tensors, problem = _problem(recurrence, (*arguments[:given], *arguments[-1 - _COUNT : -1]))
+    return tensors, problem, arguments[given:slopes], arguments[slopes : -1 - _COUNT], arguments[-1]
 
 
 def _flat(outputs: Outputs) -> tuple[Tensor | None, ...]:
-    return (*outputs.states, *outputs.points, *outputs.last, outputs.activations)
+    return (*outputs.states, *outputs.points, *outputs.last, outputs.total, outputs.activations)
 
 
 def _outputs(recurrence: Recurrence, found: Sequence[Tensor]) -> Outputs:
     """An empty tensor stands for one that was not made: all others have three axes, or two."""
     r = len(recurrence.records)
-    *made, activations = [None if one.ndim == 1 else one for one in found]
-    return Outputs(tuple(made[:r]), tuple(made[r : 2 * r]), tuple(found[2 * r : 3 * r]), activations)
+    *made, total, activations = [None if one.ndim == 1 else one for one in found]
+    return Outputs(tuple(made[:r]), tuple(made[r : 2 * r]), tuple(found[2 * r : 3 * r]), total, activations)
 
 
-def _one_by_one(operator: Any, size: int, in_dims: Sequence[Any], arguments: Sequence[Any]) -> tuple[Any, Any]:
+def one_by_one(operator: Any, size: int, in_dims: Sequence[Any], arguments: Sequence[Any]) -> tuple[Any, Any]:
     """Each of a batch of calls by itself: their noise is that of single calls, and so are the gradients of weights."""
 
     def at(index: int) -> list[Any]:
@@ -232,23 +238,22 @@ def _one_by_one(operator: Any, size: int, in_dims: Sequence[Any], arguments: Seq
     return stacked, (0,) * len(stacked)
 
 
-def _second(
-    problem: Problem,
+def second_derivatives(
+    every: Callable[[Sequence[Any]], tuple[Tensor, ...]],
     tensors: Sequence[Any],
     gradients: Sequence[Any],
     need: Sequence[bool],
     seconds: Sequence[Tensor | None],
 ) -> tuple[list[Any], list[Any]]:
-    """Derivatives of (gradients of the tensors) . seconds, by the reference loop."""
+    """Derivatives of (gradients of the tensors) . seconds; ``every`` gives all outputs by the reference loop."""
     places = [i for i, t in enumerate(tensors) if t is not None and need[i] and t.is_floating_point()]
     given = [i for i, g in enumerate(gradients) if g is not None]
 
     def outputs(*asked: Tensor) -> tuple[Tensor, ...]:
         replaced = dict(zip(places, asked, strict=True))
         whole = [replaced.get(i, t) for i, t in enumerate(tensors)]
-        states = problem.recurrence.reference(problem, whole)
-        every = (*states, *last_of(states, whole))
-        return tuple(every[i] for i in given)
+        found = every(whole)
+        return tuple(found[i] for i in given)
 
     def first(asked: tuple[Tensor, ...], weights: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return _pulled_back(outputs, *asked)[1](weights)

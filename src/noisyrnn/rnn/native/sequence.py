@@ -8,18 +8,21 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from noisyrnn.rnn.lengths import zero_beyond
 from noisyrnn.rnn.native.kernel import empty, module, threads
 from noisyrnn.sde.brownian import Key
 
 
 class Scan(NamedTuple):
-    """States after each step, (time, batch, units), and the state after the last, (batch, units).
+    """States after each step, (time, batch, units), the state after the last, and the sum over the valid steps.
 
-    Take ``last`` rather than ``states[-1]`` where only that is used: its gradient is small.
+    Take ``last`` rather than ``states[-1]``, and ``total`` rather than a sum of the states, where only that is used:
+    its gradient is small. What was not asked for is None.
     """
 
     states: Tensor | None
     last: Tensor
+    total: Tensor | None = None
 
 
 class Noise(NamedTuple):
@@ -64,6 +67,7 @@ class Problem(NamedTuple):
     states: bool
     noise: Noise = Noise()
     coefficients: Tensor | None = None
+    total: bool = False
 
     @property
     def rest(self) -> dict[str, Any]:
@@ -78,16 +82,19 @@ class Problem(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """Of each record the states, those kept every chunk steps, and the last; and the activations. None is not made."""
+    """Of each record the states, those kept every chunk steps, and the last; then what the first record alone has, the
+    sum of its states over the valid steps and the activations. None is not made.
+    """
 
     states: tuple[Tensor | None, ...]
     points: tuple[Tensor | None, ...]
     last: tuple[Tensor, ...]
+    total: Tensor | None
     activations: Tensor | None
 
 
 def by_kernel(problem: Problem, tensors: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
-    """The states of all records where they are wanted, then their last states; around torch's dispatcher."""
+    """The states of all records where they are wanted, their last states, the sum; around torch's dispatcher."""
     if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
         return _KernelScan.apply(problem, *tensors)
     return shown(problem, forward(problem, tensors, keep=False))
@@ -95,7 +102,7 @@ def by_kernel(problem: Problem, tensors: tuple[Tensor | None, ...]) -> tuple[Ten
 
 def shown(problem: Problem, outputs: Outputs) -> tuple[Tensor | None, ...]:
     """What the caller sees of them."""
-    return (*(outputs.states if problem.states else [None] * len(outputs.states)), *outputs.last)
+    return (*(outputs.states if problem.states else [None] * len(outputs.states)), *outputs.last, outputs.total)
 
 
 class _KernelScan(torch.autograd.Function):
@@ -119,7 +126,7 @@ class _KernelScan(torch.autograd.Function):
         need, r = ctx.needs_input_grad[1:], ctx.count
         if torch.is_grad_enabled():
             return (None, *differentiable(ctx.problem, inputs, need, gradients))
-        outputs = Outputs(kept[:r], kept[r : 2 * r], kept[2 * r : 3 * r], kept[-1])
+        outputs = Outputs(kept[:r], kept[r : 2 * r], kept[2 * r : 3 * r], None, kept[-1])
         return (None, *backward(ctx.problem, inputs, outputs, need, gradients))
 
 
@@ -134,9 +141,13 @@ def forward(problem: Problem, tensors: Sequence[Any], *, keep: bool) -> Outputs:
     points = tuple(empty((marks, *shape), dtype) if one else None for one in made.points)
     activations = empty((steps, *shape), dtype) if made.activations else None
     last = tuple(torch.empty(h.shape, dtype=dtype) for h in initial)
-    records = [{"states": s, "checkpoints": c, "last": h} for s, c, h in zip(states, points, last, strict=True)]
+    total = torch.zeros(shape, dtype=dtype) if problem.total else None
+    records: list[dict[str, Any]] = [
+        {"states": s, "checkpoints": c, "last": h} for s, c, h in zip(states, points, last, strict=True)
+    ]
+    records[0]["total"] = total
     _call("forward", problem, plain, records, activations)
-    return Outputs(states, points, last, activations)
+    return Outputs(states, points, last, total, activations)
 
 
 class Wanted(NamedTuple):
@@ -162,11 +173,12 @@ def backward(
     plain = [_plain(t) for t in inputs]
     found = [empty(t.shape, t.dtype) if asked else None for t, asked in zip(plain, need, strict=True)]
     count = len(problem.recurrence.records)
-    whole, last = gradients[:count], gradients[count:]
+    whole, last, total = gradients[:count], gradients[count : 2 * count], gradients[-1]
     records: list[dict[str, Any]] = [
         {"states": s, "checkpoints": c, "g_states": _plain(g), "g_last": _plain(g_last)}
         for s, c, g, g_last in zip(made.states, made.points, whole, last, strict=True)
     ]
+    records[0]["g_total"] = _plain(total)
     if problem.recurrence.rebuilt and not problem.chunk:
         records[0]["last"] = made.last[0]
     g_input, g_others = problem.recurrence.named(found, driven=_driven(problem, plain))
@@ -197,8 +209,7 @@ def differentiable(
     problem: Problem, inputs: Sequence[Any], need: Sequence[bool], gradients: Sequence[Tensor | None]
 ) -> list[Tensor | None]:
     """The same gradients by the reference, so that they can be differentiated again."""
-    states = problem.recurrence.reference(problem, inputs)
-    outputs = (*states, *last_of(states, inputs))
+    outputs = by_reference(problem, inputs)
     pairs = [(o, g) for o, g in zip(outputs, gradients, strict=True) if g is not None]
     asked = [t for t, n in zip(inputs, need, strict=True) if n]
     slopes = iter(
@@ -207,9 +218,11 @@ def differentiable(
     return [next(slopes) if n else None for n in need]
 
 
-def last_of(states: Sequence[Tensor], inputs: Sequence[Any]) -> list[Tensor]:
-    """The last states of all records: of no steps, the initial ones."""
-    return [s[-1] if len(s) else h for s, h in zip(states, inputs[1 : 1 + len(states)], strict=True)]
+def by_reference(problem: Problem, inputs: Sequence[Any]) -> tuple[Tensor, ...]:
+    """The states of all records, their last states (of no steps, the initial ones), and the sum over valid steps."""
+    states = problem.recurrence.reference(problem, inputs)
+    last = [s[-1] if len(s) else h for s, h in zip(states, inputs[1 : 1 + len(states)], strict=True)]
+    return (*states, *last, zero_beyond(states[0], problem.lengths).sum(0))
 
 
 def _driven(problem: Problem, tensors: Sequence[Tensor | None]) -> bool:

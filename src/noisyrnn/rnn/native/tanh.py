@@ -71,6 +71,7 @@ def tanh_scan(
     lengths: Tensor | None = None,
     chunk: int | None = None,
     states: bool = True,
+    total: bool = False,
 ) -> Scan:
     """h' = h + dt (A h + tanh(W h + u)) + noise, for all steps.
 
@@ -80,7 +81,8 @@ def tanh_scan(
     h' = h + dt sigmoid(W h + v) tanh(W h + u). ``dt`` broadcasts against (time, batch, units) and may vary over units,
     or over time and batch, but not over both. After ``lengths`` steps a sample's state is held. With ``chunk`` only
     every chunk-th state is kept for the backward pass and the rest computed again: pass about sqrt(time), and
-    ``states=False`` so that the states themselves are not returned.
+    ``states=False`` so that the states themselves are not returned. ``total`` asks for their sum over each sample's
+    valid steps, which takes no room for the states of all steps without gradients.
     """
     if noise is not None and key is None:
         raise ValueError(f"Noise of the convention {noise.convention.name} needs a key; without noise pass noise=None.")
@@ -88,7 +90,7 @@ def tanh_scan(
         raise ValueError("A gated recurrence has neither a matrix A nor noise: pass A=None and noise=None.")
     check(sequence=sequence, h0=h0, A=A, W=W, U=U, b=b, gate=gate)
     sequence, U, b = drive(sequence, U, b, h0)
-    problem = Problem(_TANH.recurrence, lengths, chunk, states, law_of(noise, key))
-    found, last = scan(_TANH, problem, (sequence, h0, A, W, U, b, gate, step_size(dt, sequence, h0)))
+    problem = Problem(_TANH.recurrence, lengths, chunk, states, law_of(noise, key), total=total)
+    found, last, whole = scan(_TANH, problem, (sequence, h0, A, W, U, b, gate, step_size(dt, sequence, h0)))
     assert last is not None
-    return Scan(found, last)
+    return Scan(found, last, whole)
