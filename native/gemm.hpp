@@ -133,30 +133,39 @@ void column_of_tiles(std::int64_t rows, std::int64_t depth, const T* a, std::int
     }
 }
 
+// Columns of tiles of one to three rows, Q panels wide.
+template <class T, int M, int Q, bool Add>
+void wide_tiles(std::int64_t depth, const T* a, std::int64_t a_row, const T* panels, std::int64_t count, T* c,
+                std::int64_t& p) {
+    const std::int64_t stride = depth * panel<T>, c_panel = M * panel<T>;
+    for (; p + Q <= count; p += Q)
+        tile<T, M, Q, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel);
+}
+
 // c[panel][rows][columns of a panel] (+)= a (rows x depth) times `count` panels. Few rows take several panels at a
-// time, because a chain of multiply-adds alone would wait for itself.
+// time, because a chain of multiply-adds alone would wait for itself: eight of them keep two multipliers busy.
 template <class T, bool Add>
 void product(std::int64_t rows, std::int64_t depth, const T* a, std::int64_t a_row, const T* panels,
              std::int64_t count, T* c) {
+    constexpr int N = panel_vectors<T>;
     const std::int64_t stride = depth * panel<T>, c_panel = rows * panel<T>;
     std::int64_t p = 0;
-    if (rows == 1)
-        for (; p + 4 <= count; p += 4)
-            tile<T, 1, 4, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel);
-    else if (rows == 2)
-        for (; p + 2 <= count; p += 2)
-            tile<T, 2, 2, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel);
-    else if (rows == 3)
-        for (; p + 2 <= count; p += 2)
-            tile<T, 3, 2, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel);
-    else if constexpr (tile_panels<T> > 1)
+    if (rows == 1) {
+        wide_tiles<T, 1, 8 / N, Add>(depth, a, a_row, panels, count, c, p);
+        wide_tiles<T, 1, 4 / N, Add>(depth, a, a_row, panels, count, c, p);
+    } else if (rows == 2) {
+        wide_tiles<T, 2, 4 / N, Add>(depth, a, a_row, panels, count, c, p);
+    } else if (rows == 3) {
+        wide_tiles<T, 3, 4 / N, Add>(depth, a, a_row, panels, count, c, p);
+    } else if constexpr (tile_panels<T> > 1) {
         for (; p + tile_panels<T> <= count; p += tile_panels<T>)
             column_of_tiles<T, tile_panels<T>, Add>(rows, depth, a, a_row, panels + p * stride, c + p * c_panel);
+    }
     for (; p < count; ++p) column_of_tiles<T, 1, Add>(rows, depth, a, a_row, panels + p * stride, c + p * c_panel);
 }
 
 // Blocks multiplied together: where rows are few, and where a tile is wider than a block.
-constexpr std::int64_t blocks_at_once = 4, few_rows = 4;
+constexpr std::int64_t blocks_at_once = 8, few_rows = 4;
 template <class T>
 constexpr std::int64_t blocks_together(std::int64_t rows) {
     return rows < few_rows ? blocks_at_once : tile_panels<T>;

@@ -1,5 +1,6 @@
 """Structured matrices: their constraints, agreement with torch's and geotorch's, and the rebase done right."""
 
+import copy
 from itertools import pairwise
 
 import geotorch
@@ -9,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.utils import parametrizations
 
+from noisyrnn.models.cayley import cayley
 from noisyrnn.models.matrices import (
     Orthogonal,
     Parametrisation,
     RotationStart,
     block_rotations,
-    cayley,
     polar,
     skew_plus_decay,
     upper_skew,
@@ -135,3 +136,42 @@ def test_polar_factor_is_the_nearest_orthogonal_matrix():
     P = Q.T @ M
     assert torch.allclose(P, P.T, atol=1e-10)
     assert bool((torch.linalg.eigvalsh(P) > 0).all())
+
+
+@pytest.mark.parametrize(("n", "columns"), [(1, 1), (5, 3), (150, 150), (192, 129)])
+def test_columns_of_the_cayley_map_are_those_of_the_whole(n, columns):
+    S = upper_skew(torch.randn(n, n, dtype=F, generator=torch.Generator().manual_seed(n)))
+    identity = torch.eye(n, dtype=F)
+    expected = torch.linalg.solve(identity + S, identity - S)[:, :columns]
+    assert torch.allclose(cayley(S, columns), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("columns", [1, 4, 7])
+def test_derivatives_of_the_cayley_map(columns):
+    A = torch.randn(7, 7, dtype=F, generator=torch.Generator().manual_seed(2), requires_grad=True)
+    assert torch.autograd.gradcheck(lambda A: cayley(upper_skew(A), columns), A)
+    assert torch.autograd.gradgradcheck(lambda A: cayley(upper_skew(A), columns), A)
+
+
+@pytest.mark.parametrize("based", [False, True])
+@pytest.mark.parametrize("parametrisation", list(Parametrisation))
+def test_a_matrix_that_is_kept_follows_every_change(parametrisation, based):
+    """Also changes that torch does not count, and those of type."""
+    base = torch.linalg.qr(torch.randn(6, 6))[0] if based else None
+    module = Orthogonal(6, parametrisation, base=base).eval()
+
+    def kept_and_built(columns: int) -> None:
+        with torch.no_grad():
+            kept = module(columns)
+        assert torch.equal(kept, module(columns).detach())
+
+    kept_and_built(6)
+    kept_and_built(4)
+    module.A.data += 0.1
+    kept_and_built(4)
+    if module.based:
+        module.base.data.neg_()
+        kept_and_built(4)
+    assert copy.deepcopy(module)._known is None
+    module.double()
+    kept_and_built(4)

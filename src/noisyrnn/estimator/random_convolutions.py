@@ -84,8 +84,8 @@ def _held(x: Tensor, lengths: Tensor | None) -> Tensor:
 
 def _above(z: Tensor, biases: Tensor) -> list[Tensor]:
     """How many values of z (batch, kernels, instants) exceed each bias (biases, kernels, 1)."""
-    if torch.compiler.is_exporting():
-        return [(z > bias).to(z.dtype).sum(2) for bias in biases]
+    if torch.compiler.is_exporting():  # all at once: what an exporter needs grows with the number of operations
+        return list((z.unsqueeze(1) > biases).to(z.dtype).sum(3).unbind(1))
     numbers = torch.empty_like(z)  # not truth values, whose sums take ten times as long
     return [torch.gt(z, bias, out=numbers).sum(2) for bias in biases]
 

@@ -91,7 +91,7 @@ class CertifiedCell(Cell):
 
     def matrix(self) -> Tensor:
         """K, (states + outputs, states + inputs): orthonormal columns, or rows where there are fewer of them."""
-        return self.orthogonal()[: self.units + self.shown, : self.units + self.inputs]
+        return self.orthogonal(columns=self.units + self.inputs)[: self.units + self.shown]
 
     def built(self, *, noisy: bool) -> BuiltCertifiedCell:
         K = self.matrix()

@@ -17,7 +17,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from noisyrnn.models.cayley import cayley
 from noisyrnn.models.choice import refuse_other
+from noisyrnn.rnn.tracing import traced
 
 Square = Float[Tensor, "n n"]
 
@@ -31,20 +33,13 @@ def skew_plus_decay(B: Square, beta: float, gamma: float) -> Square:
     """
     # B enters with weight (1 - beta) + beta = 1, its transpose with (1 - beta) - beta.
     identity = torch.eye(B.shape[0], dtype=B.dtype, device=B.device)
-    return B + (1 - 2 * beta) * B.mT - gamma * identity
+    return torch.add(B, B.mT, alpha=1 - 2 * beta).sub(identity, alpha=gamma)
 
 
 def upper_skew(A: Square) -> Square:
     """triu(A) - triu(A)^T, strictly above the diagonal: n (n - 1) / 2 free numbers."""
     upper = A.triu(1)
     return upper - upper.mT
-
-
-def cayley(S: Square) -> Square:
-    """(I + S)^-1 (I - S): orthogonal for skew S, without eigenvalue -1."""
-    identity = torch.eye(S.shape[0], dtype=S.dtype, device=S.device)
-    # (I + S)^-1 (2 I - (I + S)); an inverse has a cheaper gradient than a solution.
-    return 2 * torch.linalg.inv(identity + S) - identity
 
 
 def polar(M: Square) -> Square:
@@ -68,6 +63,10 @@ class RotationStart(StrEnum):
     CAYLEY = "cayley"
 
 
+def _same(one: Tensor, other: Tensor) -> bool:
+    return one.dtype == other.dtype and torch.equal(one, other)
+
+
 class Orthogonal(nn.Module):
     """Q in SO(n) from a free n x n parameter of which the upper triangle counts.
 
@@ -83,6 +82,7 @@ class Orthogonal(nn.Module):
 
     base: Tensor
     sequences: Tensor
+    _known: tuple[int | None, list[Tensor], Tensor] | None = None
 
     def __init__(
         self,
@@ -112,11 +112,26 @@ class Orthogonal(nn.Module):
         if dynamic:
             self.register_buffer("sequences", torch.zeros((), dtype=torch.int64))
 
-    def forward(self) -> Square:
+    def forward(self, columns: int | None = None) -> Tensor:
+        """Q, or as many of its first columns as are needed."""
         if self.parametrisation is Parametrisation.DYNAMIC and self.training and torch.is_grad_enabled():
             self._count()
-        turn = cayley if self.parametrisation is Parametrisation.CAYLEY else torch.matrix_exp
-        return self.base @ turn(upper_skew(self.A)) if self.based else turn(upper_skew(self.A))
+        if torch.is_grad_enabled() or traced() or self.A.device.type != "cpu":
+            return self._made(columns)
+        # In use, one sequence after another meets the same matrix: it is kept, beside copies of what it was made from.
+        sources = [self.A, self.base] if self.based else [self.A]
+        known = self._known
+        if known is None or known[0] != columns or not all(map(_same, known[1], sources)):
+            self._known = known = columns, [source.clone() for source in sources], self._made(columns)
+        return known[2]
+
+    def _made(self, columns: int | None) -> Tensor:
+        S = upper_skew(self.A)
+        turned = cayley(S, columns) if self.parametrisation is Parametrisation.CAYLEY else torch.matrix_exp(S)
+        return self.base @ turned[:, :columns] if self.based else turned[:, :columns]
+
+    def __getstate__(self) -> dict[str, object]:
+        return self.__dict__ | {"_known": None}
 
     def extra_repr(self) -> str:
         return f"units={len(self.A)}, parametrisation={self.parametrisation}"

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from noisyrnn.rnn.cell import Cell, States
 from noisyrnn.rnn.tanh_fast_path import TanhFastPath
-from noisyrnn.sde.diffusion import Diffusion
+from noisyrnn.sde.diffusion import Diffusion, Silence
 from noisyrnn.sde.drift import Drift
 from noisyrnn.sde.schemes import Scheme, euler_maruyama
 from noisyrnn.sde.steps import ConstantStep, StepSize
@@ -51,6 +51,7 @@ class SDECell(Cell):
     """
 
     timed = True
+    scheme: Scheme
 
     def __init__(
         self,
@@ -76,10 +77,8 @@ class SDECell(Cell):
         self.sde = system
         # Saved networks know it by this name.
         self.length = step_size
-        self.scheme = scheme
-        self.substeps = substeps
-        self.noises = system.noises
-        self.takes_uniforms = scheme.takes_uniforms
+        # A module asks of each thing that it is given what it is, which takes long beside a short sequence.
+        vars(self).update(scheme=scheme, substeps=substeps, noises=system.noises, takes_uniforms=scheme.takes_uniforms)
 
     @property
     def step_size(self) -> StepSize:
@@ -111,10 +110,13 @@ class SDECell(Cell):
         return f"inputs={self.inputs}, units={self.units}, scheme={self.scheme.name}, substeps={self.substeps}{noise}"
 
 
+_SILENCE = Silence()
+
+
 class _Built(SDECell):
     """The cell with its matrices built, and its noise on or off: what was checked once is not checked again."""
 
     def __init__(self, cell: SDECell, *, noisy: bool) -> None:
         Cell.__init__(self, cell.inputs, cell.units)
-        system = SDE(cell.sde.drift.built(), cell.sde.diffusion if noisy else None, calculus=cell.sde.calculus)
+        system = SDE(cell.sde.drift.built(), cell.sde.diffusion if noisy else _SILENCE, calculus=cell.sde.calculus)
         self._hold(system, cell.step_size, cell.scheme if noisy else cell.scheme.quiet(), cell.substeps)

@@ -29,12 +29,14 @@ class SDE(nn.Module):
     2
     """
 
+    calculus: Calculus
+    noises: int
+
     def __init__(self, drift: Drift, diffusion: Diffusion | None = None, *, calculus: Calculus = Calculus.ITO) -> None:
         super().__init__()
         self.drift = drift
         self.diffusion = Silence() if diffusion is None else diffusion
-        self.calculus = calculus
-        self.noises = self.diffusion.noises(drift.units)
+        vars(self).update(calculus=calculus, noises=self.diffusion.noises(drift.units))
 
     @property
     def units(self) -> int:
