@@ -82,12 +82,15 @@ def _held(x: Tensor, lengths: Tensor | None) -> Tensor:
     return x.gather(2, index.unsqueeze(1).expand_as(x))
 
 
-def _above(z: Tensor, biases: Tensor) -> list[Tensor]:
-    """How many values of z (batch, kernels, instants) exceed each bias (biases, kernels, 1)."""
-    if torch.compiler.is_exporting():  # all at once: what an exporter needs grows with the number of operations
-        return list((z.unsqueeze(1) > biases).to(z.dtype).sum(3).unbind(1))
+def _above(z: Tensor, biases: Tensor) -> Tensor:
+    """How many values of z (batch, kernels, instants) exceed each bias (biases, kernels, 1), (batch, biases x kernels).
+
+    An exporter is given all at once: what it needs grows with the number of operations.
+    """
+    if torch.compiler.is_exporting():
+        return (z.unsqueeze(1) > biases).to(z.dtype).sum(3).flatten(1)
     numbers = torch.empty_like(z)  # not truth values, whose sums take ten times as long
-    return [torch.gt(z, bias, out=numbers).sum(2) for bias in biases]
+    return torch.cat([torch.gt(z, bias, out=numbers).sum(2) for bias in biases], dim=1)
 
 
 class RandomConvolutions(nn.Module):
@@ -122,11 +125,12 @@ class RandomConvolutions(nn.Module):
             self.channels.copy_((rank < size).to(self.channels))
         places = _GOLDEN * torch.arange(1, self.features + 1, dtype=torch.float64)
         places = (places % 1).reshape(self.biases.shape).to(device)
+        weights = self._weights()
         for width in range(len(self.setting.widths)):
             for dilation in range(len(self.setting.dilations)):
                 drawn = torch.randint(len(x), (_KERNELS,), generator=generator)
                 some, ends = x[drawn].to(self.biases), None if lengths is None else lengths[drawn].to(device)
-                every = self._convolved(self._smoothed(some, ends, width), width, dilation)
+                every = self._convolved(self._smoothed(some, ends, width), weights[width, dilation], dilation)
                 own = every[torch.arange(_KERNELS), torch.arange(_KERNELS)]  # each kernel on a series of its own
                 counts = self._counts(ends, own.shape[1], len(own), device)
                 beyond = torch.arange(own.shape[1], device=device) >= counts.unsqueeze(1)
@@ -145,37 +149,46 @@ class RandomConvolutions(nn.Module):
         return torch.cat([self._shares(x[one], None if lengths is None else lengths[one]) for one in pieces])
 
     def _shares(self, x: Tensor, lengths: Tensor | None) -> Tensor:
-        found = []
+        counts = self._counts(lengths, (x.shape[1] - 1) // self.setting.stride + 1, x.shape[0], x.device).unsqueeze(1)
+        weights, biases, found = self._weights(), self.biases.mT.unsqueeze(-1), []
+        beyond = None
         for width in range(len(self.setting.widths)):
             smoothed = self._smoothed(x, lengths, width)
             for dilation in range(len(self.setting.dilations)):
-                z = self._convolved(smoothed, width, dilation)
-                counts = self._counts(lengths, z.shape[2], z.shape[0], z.device)
+                z = self._convolved(smoothed, weights[width, dilation], dilation)
                 if lengths is not None:
-                    beyond = torch.arange(z.shape[2], device=z.device) >= counts.unsqueeze(1)
-                    z = z.masked_fill(beyond.unsqueeze(1), -torch.inf)
-                found += [
-                    above / counts.unsqueeze(1) for above in _above(z, self.biases[width, dilation].mT.unsqueeze(-1))
-                ]
-        return torch.cat(found, dim=1)
+                    if beyond is None:
+                        beyond = (torch.arange(z.shape[2], device=z.device) >= counts).unsqueeze(1)
+                    z = z.masked_fill(beyond, -torch.inf)
+                found.append(_above(z, biases[width, dilation]))
+        return torch.cat(found, dim=1) / counts
+
+    @property
+    def _margin(self) -> int:
+        """Instants that a series goes on for before its beginning and behind its end."""
+        return self.setting.dilations[-1] * (_WEIGHTS // 2)
+
+    def _weights(self) -> Tensor:
+        """(widths, dilations, 84, inputs, 9)."""
+        return _kernels().to(self.channels).unsqueeze(1) * self.channels.unsqueeze(-1)
 
     def _smoothed(self, x: Tensor, lengths: Tensor | None, width: int) -> Tensor:
-        """(batch, inputs, time): a copy that holds its last value beyond its end."""
+        """(batch, inputs, time and a margin at both ends): a copy that holds its first and its last value there."""
         held = _held(x.mT, lengths)
         half = self.setting.widths[width] // 2
-        if half == 0:
-            return held
-        triangle = 1 + half - torch.arange(-half, half + 1, device=x.device).abs().to(x)
-        weights = (triangle / triangle.sum()).expand(held.shape[1], 1, -1)
-        padded = functional.pad(held, (half, half), mode="replicate")
-        return _held(functional.conv1d(padded, weights, groups=held.shape[1]), lengths)
+        if half:
+            triangle = 1 + half - torch.arange(-half, half + 1, device=x.device).abs().to(x)
+            weights = (triangle / triangle.sum()).expand(held.shape[1], 1, -1)
+            padded = functional.pad(held, (half, half), mode="replicate")
+            held = _held(functional.conv1d(padded, weights, groups=held.shape[1]), lengths)
+        return functional.pad(held, (self._margin, self._margin), mode="replicate")
 
-    def _convolved(self, smoothed: Tensor, width: int, dilation: int) -> Tensor:
+    def _convolved(self, smoothed: Tensor, weights: Tensor, dilation: int) -> Tensor:
         """(batch, 84, instants looked at)."""
         step = self.setting.dilations[dilation]
-        weights = _kernels().to(smoothed).unsqueeze(1) * self.channels[width, dilation].unsqueeze(2)
-        padded = functional.pad(smoothed, (step * (_WEIGHTS // 2),) * 2, mode="replicate")
-        return functional.conv1d(padded, weights, stride=self.setting.stride, dilation=step)
+        cut = self._margin - step * (_WEIGHTS // 2)
+        within = smoothed[:, :, cut:-cut] if cut else smoothed
+        return functional.conv1d(within, weights, stride=self.setting.stride, dilation=step)
 
     def _counts(self, lengths: Tensor | None, instants: int, series: int, device: torch.device) -> Tensor:
         """How many instants of each series are looked at."""
