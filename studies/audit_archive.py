@@ -58,14 +58,11 @@ def models() -> dict[str, Callable[[], Any]]:
     def logistic() -> Any:
         return make_pipeline(FunctionTransformer(_flat), StandardScaler(), LogisticRegression(max_iter=2000))
 
-    # The network by itself, which has gradients; with the noise that the rows on record were trained with.
-    network: dict[str, Any] = {"companion": None, "hidden_noise": 0.1, "random_state": 0}
-
     def ours() -> Any:
-        return noisyrnn.NoisyRNNClassifier(faults=None, **network)
+        return noisyrnn.NoisyRNNClassifier(faults=None, random_state=0)
 
     def ours_default() -> Any:
-        return noisyrnn.NoisyRNNClassifier(**network)
+        return noisyrnn.NoisyRNNClassifier(random_state=0)
 
     return {
         "minirocket": minirocket,
