@@ -60,6 +60,7 @@ _MEANT = {
     "get": ("digits",),
 }
 _SLOW = {
+    "export": 0.1,
     "fit": 0.3,
     "audit": 0.3,
     "evaluate": 0.5,
