@@ -16,6 +16,7 @@ from noisyrnn.experiments.catalogue.certified_archive import certified_archive_s
 from noisyrnn.experiments.catalogue.demo import demonstration
 from noisyrnn.experiments.catalogue.hardware import state_faults, state_faults_on_pixels
 from noisyrnn.experiments.catalogue.paper import ecg, ordered_mnist, permuted_mnist
+from noisyrnn.experiments.catalogue.pixel_rivals import pixel_rivals_search
 from noisyrnn.experiments.catalogue.rivals import ablation, best_rivals, rivals_search
 from noisyrnn.experiments.catalogue.search import baseline_search, noise_search, ranking
 from noisyrnn.experiments.spec import Experiment
@@ -28,6 +29,7 @@ _EVERY = (
     ablation(),
     best_rivals(),
     rivals_search(),
+    pixel_rivals_search(),
     baseline_search(),
     noise_search("ecg"),
     noise_search("ordered-mnist"),

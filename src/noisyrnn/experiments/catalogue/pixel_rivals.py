@@ -1,0 +1,83 @@
+"""Would simpler means do as well on ordered MNIST? Noise on inputs, adversarial training, mixed states, the expected loss.
+
+Strengths are chosen on validation images after a few epochs, by the same budget for each family but the expected loss,
+which takes six times as long as noise does.
+"""
+
+from __future__ import annotations
+
+from noisyrnn.attack import FGSM
+from noisyrnn.data import MNIST
+from noisyrnn.evaluate import Clean
+from noisyrnn.experiments.catalogue.measurements import measured
+from noisyrnn.experiments.catalogue.recipes import (
+    mnist_recipes,
+    with_expected_loss,
+    with_input_noise,
+    with_mixup,
+    with_training,
+)
+from noisyrnn.experiments.spec import Experiment, Part, Recipe
+from noisyrnn.perturb import SaltAndPepper, White
+from noisyrnn.rows import OURS
+
+_NOISY = "nrnn mult 0.02 add 0.05"
+_INPUT_NOISE = (0.05, 0.1, 0.2, 0.4)
+_RADII = (0.01, 0.02, 0.05, 0.1)
+_MIXTURES = (0.1, 0.2, 0.4, 0.8)
+_EPSILONS = (1.0, 2.0)
+_SHORT = 5
+"""Epochs of the search."""
+_CHOSEN_BY = measured(
+    Clean(), White(sigma=0.2), SaltAndPepper(probability=0.05), FGSM(radius=0.05), part=Part.VALIDATION
+)
+
+
+def pixel_rival_families() -> dict[str, dict[str, Recipe]]:
+    """What one would try instead of hidden noise, and with it: families by name, their strengths by label.
+
+    >>> {name: len(recipes) for name, recipes in pixel_rival_families().items()}
+    {'lipschitz input noise': 4, 'nrnn input noise': 4, 'lipschitz fgsm training': 4, 'lipschitz mixup': 4,
+    'expected loss': 2}
+    """
+    own = mnist_recipes("ordered-mnist")
+    plain, noisy = own["lipschitz"], own[_NOISY]
+    return {
+        "lipschitz input noise": {f"lipschitz input noise {s:g}": with_input_noise(plain, s) for s in _INPUT_NOISE},
+        "nrnn input noise": {f"{_NOISY} input noise {s:g}": with_input_noise(noisy, s) for s in _INPUT_NOISE},
+        "lipschitz fgsm training": {
+            f"lipschitz fgsm training {radius:g}": with_training(
+                plain, f"FGSM training {radius:g}", adversary=FGSM(radius=radius)
+            )
+            for radius in _RADII
+        },
+        "lipschitz mixup": {f"lipschitz mixup {strength:g}": with_mixup(plain, strength) for strength in _MIXTURES},
+        "expected loss": {
+            f"{_NOISY} expected loss {epsilon:g}": with_expected_loss(noisy, epsilon) for epsilon in _EPSILONS
+        },
+    }
+
+
+def pixel_rivals_search() -> Experiment:
+    """Every strength of every family after a few epochs, on validation images, with one seed.
+
+    >>> {recipe.train.epochs for recipe in pixel_rivals_search().recipes.values()}
+    {5}
+    """
+    short = {"epochs": _SHORT, "decay": {}}
+    return Experiment(
+        name="rivals-mnist-search",
+        title="How the strengths of the rivals on ordered MNIST were chosen",
+        claim="noise in the hidden states beats noise in the inputs, adversarial training and mixed states",
+        text=f"After {_SHORT} epochs, with one seed.",
+        aside=True,
+        data=MNIST(),
+        recipes={
+            label: recipe.model_copy(update={"train": recipe.train.model_copy(update=short)})
+            for family in pixel_rival_families().values()
+            for label, recipe in family.items()
+        },
+        measurements=_CHOSEN_BY,
+        seeds=1,
+        protocol=OURS,
+    )
