@@ -1,4 +1,4 @@
-"""Would simpler means do as well on ordered MNIST? Noise on inputs, adversarial training, mixed states, the expected loss.
+"""Would simpler means do as well on ordered MNIST: noise on inputs, adversarial training, mixed states, expected loss?
 
 Strengths are chosen on validation images after a few epochs, by the same budget for each family but the expected loss,
 which takes six times as long as noise does.
