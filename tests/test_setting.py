@@ -6,7 +6,7 @@ import json
 import pickle
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pytest
 from hypothesis import example, given
@@ -25,6 +25,18 @@ class Before(Setting):
 class After(Before):
     gloss: Annotated[bool, Added("0.2")] = False
     grain: Annotated[tuple[float, ...], Added("0.2")] = ()
+
+
+class Paint(Setting):
+    kind: Literal["paint"] = "paint"
+
+
+class Brush(Setting):
+    kind: Literal["brush"] = "brush"
+
+
+class Shelf(Setting):
+    holds: Annotated[Paint | Brush, Field(discriminator="kind")]
 
 
 class Holder(Setting):
@@ -162,3 +174,12 @@ def test_a_complaint_says_where_what_and_the_value() -> None:
     assert sentence(caught.value).startswith("inner.hue: input should be a valid number")
     assert "got 'xxx" in sentence(caught.value)
     assert len(sentence(caught.value)) < 250
+
+
+@pytest.mark.parametrize("kind", ["x" * 5000, "x y" * 2000])
+def test_a_kind_that_nobody_knows_is_quoted_in_short(kind: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Shelf.model_validate({"holds": {"kind": kind}})
+    said = sentence(caught.value, Shelf)
+    assert "xxx" in said or "x yx" in said
+    assert len(said) < 600

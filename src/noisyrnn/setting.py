@@ -119,6 +119,8 @@ def sentence(error: ValidationError, model: type[BaseModel] | None = None, *, na
     first: Any = min(error.errors(include_url=False), key=lambda one: one["type"] == "missing")
     *owner, last = map(_plain, first["loc"] or ("",))
     message = _plain(first["msg"]).removeprefix("Value error, ").rstrip(".")
+    kind = _plain(first.get("ctx", {}).get("tag", ""))  # a kind that nobody knows is quoted whole
+    message = message.replace(kind, _short(kind)) if kind else message
     if not first["loc"]:
         return f"{message}."
     place = _short(".".join([name, *owner] if name else owner))

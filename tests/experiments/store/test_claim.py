@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 from tiny import tiny
 
+from noisyrnn.disk import DamagedFile
 from noisyrnn.experiments import rows, run
 from noisyrnn.experiments.plan import jobs
 from noisyrnn.experiments.runner import perform
@@ -99,6 +101,17 @@ def test_damage_of_any_kind_is_one_sentence_of_its_run_and_the_others_go_on(
     assert "\n" not in failure
     assert "Error:" not in failure
     assert [result.rows for result in outcome.results if not result.failure] == [1, 1]
+
+
+def test_a_name_that_no_disk_takes_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    run(tiny(), tmp_path)
+    place = RunDirectory(next(path.parent for path in tmp_path.rglob(DONE)))
+    told = json.loads((place.path / DONE).read_bytes())
+    told["files"]["network"]["name"] = "x" * 5000
+    (place.path / DONE).write_text(json.dumps(told))
+    with pytest.raises(DamagedFile, match=r"files\.network\.name") as caught:
+        place.done()
+    assert len(str(caught.value)) < 1000
 
 
 def test_links_in_the_directory_are_not_followed(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ _ABANDONED = 24 * 3600.0  # seconds after which a half-written file has no write
 class NamedFile(Setting):
     """A file of the directory and the sha256 of its content."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
