@@ -128,3 +128,10 @@ def test_what_is_described_already_waits_for_nobody(tmp_path: Path) -> None:
     with FileLock(tmp_path / f".{ABOUT}.lock"):
         describe(tmp_path, [about])  # would wait for a minute
     assert abouts_in(tmp_path) == {"mine": about}
+
+
+def test_a_run_that_is_restricted_leaves_the_other_models_described(tmp_path: Path) -> None:
+    plain, noisy = Description(kind="lipschitz"), Description(kind="noisy")
+    describe(tmp_path, [About(name="mine", text="old", models={"plain": plain, "noisy": noisy})])
+    describe(tmp_path, [About(name="mine", text="new", models={"noisy": noisy})])
+    assert abouts_in(tmp_path)["mine"] == About(name="mine", text="new", models={"plain": plain, "noisy": noisy})

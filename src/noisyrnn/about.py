@@ -116,6 +116,10 @@ class About(Setting):
     statements: tuple[Statement, ...] = Field(default=())
     models: dict[str, Description] = Field(default={})
 
+    def beside(self, earlier: About | None) -> About:
+        """The same with the models that an earlier run of the experiment had: a run may be restricted to some."""
+        return self if earlier is None else self.model_copy(update={"models": earlier.models | self.models})
+
     @property
     def place(self) -> Chapter:
         """The chapter in which it is shown."""
@@ -143,14 +147,14 @@ def abouts_in(directory: Path) -> dict[str, About]:
 
 
 def describe(directory: Path, told: Iterable[About]) -> None:
-    """The descriptions added to the directory's file; what it says of other experiments stays."""
+    """The descriptions added to the directory's file; what it says of other experiments and of other models stays."""
     new = {about.name: about for about in told}
     if directory.is_dir() and new.items() <= abouts_in(directory).items():
         return  # nobody has to wait for a lock whose holder may be suspended
     try:
         with disk.writing(directory), FileLock(directory / f".{ABOUT}.lock", timeout=60):
             before = abouts_in(directory)
-            after = before | new
+            after = before | {name: about.beside(before.get(name)) for name, about in new.items()}
             if after != before:
                 text = Abouts(experiments=after).model_dump_json(indent=1, exclude_defaults=True)
                 disk.save(directory / ABOUT, f"{text}\n".encode())

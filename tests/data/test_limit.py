@@ -163,13 +163,17 @@ def test_a_wrong_limit_is_named(told: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 _BOMBS = """
 import resource, sys
+from pathlib import Path
 from noisyrnn.data import DataError, read
 for path in sys.argv[1:]:
     try:
         read(path)
     except DataError as error:
         print(str(error).count("limit for one file"))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+status = Path("/proc/self/status")  # on Linux ru_maxrss counts what the process that started this one took
+lines = status.read_text().splitlines() if status.exists() else []
+most = [int(line.split()[1]) for line in lines if line.startswith("VmHWM")]
+print((most or [resource.getrusage(resource.RUSAGE_SELF).ru_maxrss])[0] // 1024)
 """
 
 
