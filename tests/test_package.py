@@ -17,6 +17,13 @@ def test_importing_does_not_wait_for_torch():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_workers_do_not_wait_for_what_they_may_never_use():
+    slow = ["torch._dynamo", "scipy.stats", "scipy.integrate", "sklearn", "matplotlib"]
+    code = f"import sys, noisyrnn.experiments.runner, noisyrnn.theory; print([n for n in {slow} if n in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout == "[]\n"
+
+
 def test_rooms_are_there_without_being_imported_one_by_one():
     code = "import noisyrnn; noisyrnn.data.Digits, noisyrnn.theory, noisyrnn.perturb.White, noisyrnn.evaluate.accuracy"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -38,10 +38,13 @@ class Route(StrEnum):
 _chosen: ContextVar[Route] = ContextVar("route", default=Route.AUTO)
 
 
-@torch.compiler.assume_constant_result
 def chosen() -> Route:
     """The route in force; a compiled program keeps the one that was in force when it was compiled."""
     return _chosen.get()
+
+
+# What torch.compiler.assume_constant_result does, without its import of the compiler, which takes a second.
+vars(chosen)["_dynamo_marked_constant"] = True
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # its parts are loaded where they are used: together they take a second
 import torch
-from scipy.linalg import eigh_tridiagonal
 from torch import Tensor
 
 from noisyrnn.theory.curvature.hessian import Hessian
@@ -95,5 +95,5 @@ def _quadrature(H: Hessian, v: Tensor, steps: int) -> tuple[Tensor, Tensor]:
             break
         off.append(norm)
         basis.append(w / norm)
-    nodes, vectors = eigh_tridiagonal(np.array(diagonal), np.array(off[: len(diagonal) - 1]))
+    nodes, vectors = scipy.linalg.eigh_tridiagonal(np.array(diagonal), np.array(off[: len(diagonal) - 1]))
     return torch.from_numpy(nodes), torch.from_numpy(vectors[0] ** 2)

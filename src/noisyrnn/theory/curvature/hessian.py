@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy  # its parts are loaded where they are used: together they take a second
 import torch
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -117,13 +117,13 @@ class Hessian:
         dtype = next(iter(self.parameters.values())).dtype
         return self.product(torch.eye(self.size, dtype=dtype))
 
-    def operator(self) -> LinearOperator:
+    def operator(self) -> scipy.sparse.linalg.LinearOperator:
         """H for SciPy, in double precision outside and the network's precision inside."""
 
         def matvec(v: NDArray[np.float64]) -> NDArray[np.float64]:
             return self.product(torch.from_numpy(np.ascontiguousarray(v).reshape(-1))).double().cpu().numpy()
 
-        return LinearOperator((self.size, self.size), matvec=matvec, dtype=np.float64)
+        return scipy.sparse.linalg.LinearOperator((self.size, self.size), matvec=matvec, dtype=np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,7 +225,7 @@ def _extreme(H: Hessian, count: int, end: str, tolerance: float, seed: int) -> E
         values, vectors = values[keep], vectors[:, keep]
     else:
         start = np.random.default_rng(seed).standard_normal(H.size)
-        values, vectors = eigsh(H.operator(), k=count, which=end, tol=tolerance, v0=start)
+        values, vectors = scipy.sparse.linalg.eigsh(H.operator(), k=count, which=end, tol=tolerance, v0=start)
     order = np.argsort(values)[::-1].copy()
     return Eigenpairs(values=torch.from_numpy(values[order]), vectors=torch.from_numpy(vectors[:, order]))
 

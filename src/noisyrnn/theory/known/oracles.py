@@ -18,8 +18,8 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
+import scipy  # its parts are loaded where they are used: together they take a second
 from numpy.typing import ArrayLike, NDArray
-from scipy import integrate, special
 
 Line = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -59,7 +59,8 @@ def gbm_step_exponent(a: float, s: float, *, dt: float) -> float:
     pole = -centre / spread
     ends = sorted({-14.0, -4.0, 0.0, 4.0, 14.0} | ({pole} if abs(pole) < 14 else set()))
     pieces = (
-        integrate.quad(weighed, low, high, epsabs=1e-15, epsrel=1e-13, limit=400)[0] for low, high in pairwise(ends)
+        scipy.integrate.quad(weighed, low, high, epsabs=1e-15, epsrel=1e-13, limit=400)[0]
+        for low, high in pairwise(ends)
     )
     return sum(pieces) / math.sqrt(2 * math.pi) / dt
 
@@ -126,7 +127,7 @@ def bessel_exponent(k: float, s: float) -> float:
     -0.262748884245
     """
     z = 2 * k / s**2
-    return k * (float(special.kve(1, z) / special.kve(0, z)) - 1) - s**2 / 2
+    return k * (float(scipy.special.kve(1, z) / scipy.special.kve(0, z)) - 1) - s**2 / 2
 
 
 def planar_exponent(F: ArrayLike, B: ArrayLike, *, modes: int = 100, tolerance: float = 1e-9) -> float:
@@ -173,7 +174,7 @@ def line_exponent(drift: Line, slope: Line, s: float, *, half_width: float = 30.
     -0.261594156
     """
     h = np.linspace(-half_width, half_width, nodes)
-    potential = integrate.cumulative_simpson(drift(h), x=h, initial=0.0)
+    potential = scipy.integrate.cumulative_simpson(drift(h), x=h, initial=0.0)
     density = np.exp(2 * (potential - potential.max()) / s**2)
     return float((slope(h) * density).sum() / density.sum())
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import scipy  # its parts are loaded where they are used: together they take a second
 import torch
 from jaxtyping import Bool, Float, Int
-from scipy import stats
 from torch import Tensor
 
 from noisyrnn.types import Sequence
@@ -137,7 +137,7 @@ def smoothed_label(
     """
     _check_settings(sigma, alpha, 1, draws, chunk)
     votes, labels = _votes(network, x, sigma, draws, generator, chunk).topk(2, dim=-1)
-    tests = [stats.binomtest(first, first + second).pvalue for first, second in votes.tolist()]
+    tests = [scipy.stats.binomtest(first, first + second).pvalue for first, second in votes.tolist()]
     return torch.where(torch.tensor(tests, device=labels.device) <= alpha, labels[:, 0], ABSTAIN)
 
 
@@ -148,7 +148,7 @@ def lower_confidence(successes: Int[Tensor, " batch"], draws: int, alpha: float)
     0.99311604...
     """
     k = successes.cpu().double().numpy()
-    bound = torch.as_tensor(stats.beta.ppf(alpha, k.clip(min=1), draws - k + 1), device=successes.device)
+    bound = torch.as_tensor(scipy.stats.beta.ppf(alpha, k.clip(min=1), draws - k + 1), device=successes.device)
     return torch.where(successes == 0, torch.zeros_like(bound), bound)
 
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import scipy  # its parts are loaded where they are used: together they take a second
 import torch
-from scipy import stats
 from torch import Tensor
 
 from noisyrnn.sde import SDE, Drift, Key, Scheme, draw, euler_maruyama
@@ -213,8 +213,8 @@ def lipschitz_rnn_condition(drift: Drift) -> Condition:
 
 def _frequency(successes: int, trials: int, confidence: float) -> Frequency:
     tail = (1 - confidence) / 2
-    low = float(stats.beta.ppf(tail, successes, trials - successes + 1)) if successes else 0.0
-    high = float(stats.beta.ppf(1 - tail, successes + 1, trials - successes)) if successes < trials else 1.0
+    low = float(scipy.stats.beta.ppf(tail, successes, trials - successes + 1)) if successes else 0.0
+    high = float(scipy.stats.beta.ppf(1 - tail, successes + 1, trials - successes)) if successes < trials else 1.0
     return Frequency(
         value=successes / trials, interval=Interval(low, high), confidence=confidence, samples=trials
     )  # fmt: skip
