@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from randomgen import Philox
 from scipy import stats
 
-from noisyrnn.sde.brownian import CONTRACT, Channel, Key, coarsen, draw, fresh_key, philox, uniform
+from noisyrnn.sde.brownian import CONTRACT, Channel, Key, coarsen, draw, fresh_key, uniform
+from noisyrnn.sde.philox import philox
 
 WORD, MASK = (1 << 32) - 1, (1 << 64) - 1
 

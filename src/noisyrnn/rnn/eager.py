@@ -8,8 +8,8 @@ Every member of the family, in every noise convention, is the affine step
     Ito convention    alpha = dt + sqrt(dt) sigma_2 xi      beta = sqrt(dt) sigma_1 xi
     released          alpha = dt (1 - m + m U)              beta = s xi
 
-The backward pass collects the factors of the weight gradient over a number of steps and multiplies them at once, while
-they are near at hand. Second derivatives recompute the loop with a graph.
+The backward pass collects the factors of the weight gradient over all steps and multiplies them at once: whoever calls
+it takes as many steps as stay near at hand. Second derivatives recompute the loop with a graph.
 """
 
 from __future__ import annotations
@@ -22,26 +22,32 @@ from torch import Tensor
 
 from noisyrnn.sde.convention import NoiseLaw
 
-_COLLECTED = 32  # steps whose factors are multiplied at once; more would leave the cache
-
 
 @dataclass(frozen=True)
 class StepLaw:
     """alpha and beta of the step above, from the step size and the noise of that step.
 
-    ``valid`` (time, batch, 1) is false beyond a sequence's end, where both are zero.
+    ``factors`` are 1 - m + m U of all steps; ``valid`` (time, batch, 1) is false beyond a sequence's end, where alpha
+    and beta are zero.
     """
 
     noise: NoiseLaw
     xi: Tensor | None = None
-    uniforms: Tensor | None = None
+    factors: Tensor | None = None
     valid: Tensor | None = None
+
+    @classmethod
+    def of(cls, noise: NoiseLaw, xi: Tensor | None, uniforms: Tensor | None, valid: Tensor | None) -> StepLaw:
+        """From the numbers that were drawn."""
+        if not noise.released or uniforms is None:
+            return cls(noise, xi, None, valid)
+        return cls(noise, xi, uniforms * noise.multiplicative + (1 - noise.multiplicative), valid)
 
     def alpha(self, time: int, dt: Tensor) -> Tensor:
         """Factor of the drift."""
         size = dt
-        if self.noise.released and self.uniforms is not None:
-            size = dt * self._factor(self.uniforms[time])
+        if self.factors is not None:
+            size = dt * self.factors[time]
         elif self.xi is not None and self._spread:
             size = torch.addcmul(dt, dt.sqrt() * self.noise.multiplicative, self.xi[time])
         return size if self.valid is None else size * self.valid[time]
@@ -55,11 +61,19 @@ class StepLaw:
         added = self.xi[time] * strength
         return added if self.valid is None else added * self.valid[time]
 
+    def add_beta(self, state: Tensor, time: int, dt: Tensor) -> None:
+        """The same, added in place, in one operation where the strength is a number."""
+        additive = self.noise.additive
+        if self.noise.released and self.valid is None and self.xi is not None and isinstance(additive, float):
+            state.add_(self.xi[time], alpha=additive)
+        elif (beta := self.beta(time, dt)) is not None:
+            state += beta
+
     def slope(self, time: int, dt: Tensor, drift: Tensor) -> Tensor:
         """Derivative of the next state in the step size."""
         additive = self.noise.additive
         if self.noise.released:
-            found = drift if self.uniforms is None else drift * self._factor(self.uniforms[time])
+            found = drift if self.factors is None else drift * self.factors[time]
         elif self.xi is not None and additive is not None:
             found = drift + (additive + self.noise.multiplicative * drift) * self.xi[time] / (2 * dt.sqrt())
         else:
@@ -72,9 +86,6 @@ class StepLaw:
         law = self.noise
         used = isinstance(law.multiplicative, Tensor) or law.multiplicative != 0
         return not law.released and law.additive is not None and used
-
-    def _factor(self, uniforms: Tensor) -> Tensor:
-        return uniforms * self.noise.multiplicative + (1 - self.noise.multiplicative)
 
 
 def affine_loop(
@@ -127,9 +138,7 @@ class _AffineScan(torch.autograd.Function):
             if A is not None:
                 torch.add(product[:, :units], squashed, out=drift)
             torch.addcmul(old, drift, law.alpha(time, dt[time]), out=new)
-            beta = law.beta(time, dt[time])
-            if beta is not None:
-                new += beta
+            law.add_beta(new, time, dt[time])
         if wanted:
             ctx.save_for_backward(u, h, A, W, dt, states, tanhs, drifts)
             ctx.law = law
@@ -145,31 +154,30 @@ class _AffineScan(torch.autograd.Function):
         of_states, of_last = gradients
         steps, batch, units = u.shape
         joined = _joint_matrix(A, W).mT.contiguous()
-        g_u = torch.empty_like(u)
-        g_dt = torch.zeros_like(dt[:1] if _constant(dt) else dt) if ctx.needs_input_grad[4] else None
-        local = u.new_empty(_COLLECTED, batch, joined.shape[0])
-        product = u.new_zeros(joined.shape[0], units)
+        constant = _constant(dt)
+        g_dt = torch.zeros_like(dt) if ctx.needs_input_grad[4] and not constant else None
+        sloped = torch.zeros_like(h) if ctx.needs_input_grad[4] and constant else None
+        # Gradients of what is multiplied by A and of what is added to W h, side by side: the latter are those of u.
+        local = u.new_empty(steps, batch, joined.shape[0])
+        g_u = local[..., -units:]
         adjoint = torch.zeros_like(h) if of_last is None else of_last
         for time in reversed(range(steps)):
             if of_states is not None:
                 adjoint = adjoint + of_states[time]
-            place = time % _COLLECTED
-            into_drift = local[place][:, :units] if A is not None else adjoint.new_empty(batch, units)
+            into_drift = local[time, :, :units] if A is not None else torch.empty_like(adjoint)
             torch.mul(adjoint, law.alpha(time, dt[time]), out=into_drift)
             squashed = tanhs[time]
             torch.addcmul(into_drift, into_drift * squashed, squashed, value=-1, out=g_u[time])
-            local[place][:, -units:] = g_u[time]
-            if g_dt is not None:
-                slope = law.slope(time, dt[time], drifts[time])
-                g_dt[time % len(g_dt)] += (slope * adjoint).sum_to_size(dt.shape[1:])
-            if place == 0:
-                count = min(_COLLECTED, steps - time)
-                rows = states[time : time + count].reshape(count * batch, units)
-                product.addmm_(local[:count].reshape(count * batch, -1).mT, rows)
-            adjoint = torch.addmm(adjoint, local[place], joined)
-        if g_dt is not None and _constant(dt):
-            # The caller's view of one step sums over time; every step but the first has had its share already.
-            g_dt = torch.cat((g_dt, g_dt.new_zeros(()).expand(steps - 1, *g_dt.shape[1:])))
+            if sloped is not None:
+                sloped.addcmul_(law.slope(time, dt[time], drifts[time]), adjoint)
+            elif g_dt is not None:
+                g_dt[time] = (law.slope(time, dt[time], drifts[time]) * adjoint).sum_to_size(dt.shape[1:])
+            adjoint = torch.addmm(adjoint, local[time], joined)
+        product = local.reshape(steps * batch, -1).mT @ states[:-1].reshape(steps * batch, units)
+        if sloped is not None:
+            # The caller's view of one step sums over time, which the first has for all.
+            first = sloped.sum_to_size(dt.shape[1:])
+            g_dt = torch.cat((first.unsqueeze(0), first.new_zeros(()).expand(steps - 1, *first.shape)))
         return g_u, adjoint, None if A is None else product[:units], product[-units:], g_dt, None
 
 

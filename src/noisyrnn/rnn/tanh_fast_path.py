@@ -105,7 +105,7 @@ class TanhFastPath(FastPath):
         valid = None
         if call.lengths is not None:
             valid = (torch.arange(first, first + steps, device=x.device).unsqueeze(-1) < call.lengths).unsqueeze(-1)
-        return StepLaw(self.law, xi, uniforms, valid)
+        return StepLaw.of(self.law, xi, uniforms, valid)
 
 
 def _over_time(value: Tensor, steps: int) -> Tensor:

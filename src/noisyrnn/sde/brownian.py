@@ -22,18 +22,24 @@ so that single and double precision see the same path. Hence |xi| <= sqrt(66 log
 probability 1.4e-11. In this order of the counter the first two rounds mix block with stream and sample with step only.
 
 The native kernel, compiled C++ that runs whole sequences, follows the same contract and gives the same numbers to
-rounding. This file is the definition, in whole numbers of torch on any device. Contract 1, Philox-4x64-10, was that of
-version 0.1.
+rounding. This file is the definition: on a CPU by NumPy, elsewhere and where torch looks into it in whole numbers of
+torch. Contract 1, Philox-4x64-10, was that of version 0.1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import Any
 
+import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
+
+from noisyrnn.sde import philox
 
 CONTRACT = 2
 """Which contract this is: checkpoints and rows say by which of them they were made."""
@@ -43,14 +49,9 @@ STEPS = 1 << 32
 
 _GROUP = 16  # units served by four Philox blocks
 _WORD = 0xFFFFFFFF
-_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
-_WEYL = (0x9E3779B9, 0xBB67AE85)
-_ROUNDS = 10
-_AT_ONCE = {"cpu": 1 << 15}  # blocks made together: on a CPU as many as stay in its cache
+_AT_ONCE = 1 << 15  # blocks made together: on a CPU as many as stay in its cache
 _AT_ONCE_ELSEWHERE = 1 << 22
 _BOUNDS = {"value": 64, "stream": 28, "sample": 32, "step": 32}
-
-Words = Int[Tensor, "*#places"]
 
 
 class Channel(IntEnum):
@@ -111,7 +112,9 @@ class Key:
         True
         """
         zero = torch.zeros((), dtype=torch.int64)
-        low, high, *_ = (int(word) for word in philox((zero, zero, zero, zero + Channel.SUCCESSOR), self.number()))
+        low, high, *_ = (
+            int(word) for word in philox.philox((zero, zero, zero, zero + Channel.SUCCESSOR), self.number())
+        )
         return replace(self, value=low | high << 32, step=0)
 
     def number(self) -> int:
@@ -135,33 +138,6 @@ def fresh_key(generator: torch.Generator | None = None, *, as_words: bool = Fals
     device = "cpu" if generator is None else generator.device
     words = torch.randint(0, 1 << 32, (2,), dtype=torch.int64, generator=generator, device=device)
     return Key(value=words if as_words else Key(value=words).number())
-
-
-def philox(counter: tuple[Words, Words, Words, Words], key: int | Tensor) -> tuple[Words, Words, Words, Words]:
-    """The four words of each block, from counters of 32 bits that broadcast against each other, all in int64.
-
-    >>> zero = torch.zeros((), dtype=torch.int64)
-    >>> [f"{int(word):08x}" for word in philox((zero, zero, zero, zero), key=0)]
-    ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
-    """
-    c0, c1, c2, c3 = counter
-    low, high = (key[..., 0], key[..., 1]) if isinstance(key, Tensor) else (key & _WORD, key >> 32)
-    for _ in range(_ROUNDS):
-        # The upper halves of c1 and c3 are left as they come: they are masked away where these two are used.
-        one, other = c0 * _MULTIPLIERS[0], c2 * _MULTIPLIERS[1]
-        c0, c1 = _mixed(other, c1, low), other
-        c2, c3 = _mixed(one, c3, high), one
-        low, high = (low + _WEYL[0]) & _WORD, (high + _WEYL[1]) & _WORD
-    return c0, c1 & _WORD, c2, c3 & _WORD
-
-
-def _mixed(product: Words, word: Words, key: int | Tensor) -> Words:
-    """(product >> 32) ^ word ^ key, cut to 32 bits; in place as far as shapes allow: memory is what it costs."""
-    upper = product >> 32
-    if isinstance(key, Tensor):
-        return (upper ^ word ^ key) & _WORD
-    whole = upper.bitwise_xor_(word) if upper.shape == word.shape else upper ^ word
-    return whole.bitwise_xor_(key).bitwise_and_(_WORD)
 
 
 def draw(
@@ -236,28 +212,45 @@ def _filled(
     steps, samples, units = shape
     check_extent(key, samples, steps, units)
     filled = torch.empty(shape, dtype=dtype, device=device)
-    place, wide = filled.device, torch.float64 if dtype == torch.float64 else torch.float32
-    groups = -(-units // _GROUP)
-    blocks = torch.arange(4 * groups, device=place)
-    rows = (torch.arange(samples, device=place) + key.sample).unsqueeze(-1)
-    stream = torch.full((), 16 * key.stream + channel, device=place)
-    together = max(1, _AT_ONCE.get(place.type, _AT_ONCE_ELSEWHERE) // max(1, 4 * groups * samples))
-    for first in range(0, steps, together):
-        times = torch.arange(first, min(first + together, steps), device=place) + key.step
-        words = torch.stack(philox((blocks, times.reshape(-1, 1, 1), rows, stream), key.value), dim=-2)
-        # (steps, samples, 4 words, groups x 4 blocks), of which a unit's place is (group, word, block).
-        law = _gaussian if channel is Channel.GAUSSIAN else _uniform
-        numbers = law(words, wide).unflatten(-1, (groups, 4)).transpose(-3, -2).flatten(-3)
-        filled[first : first + together] = numbers[..., :units]
+    wide = "float64" if dtype == torch.float64 else "float32"
+    host = filled.device.type == "cpu"
+    made = _by_numpy if host and not isinstance(key.value, Tensor) else _by_torch
+    together = max(1, (_AT_ONCE if host else _AT_ONCE_ELSEWHERE) // max(1, samples * -(-units // 4)))
+
+    def fill(first: int) -> None:
+        part = filled[first : first + together]
+        part.copy_(made(key.later(first), (len(part), samples, -(-units // _GROUP)), channel, wide, part)[..., :units])
+
+    pieces = range(0, steps if filled.numel() else 0, together)
+    if made is _by_numpy and len(pieces) > 1 and (threads := torch.get_num_threads()) > 1:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(fill, pieces))
+    else:
+        for first in pieces:
+            fill(first)
     return filled
 
 
-def _gaussian(words: Tensor, wide: torch.dtype) -> Tensor:
-    u = words[..., 0::2, :].float() * 2.0**-32 + 2.0**-33
-    v = ((words[..., 1::2, :] ^ 1 << 31) - (1 << 31)).float() * 2.0**-31
-    radius, angle = (-2 * u.to(wide).log()).sqrt(), torch.pi * v.to(wide)
-    return torch.stack((radius * angle.cos(), radius * angle.sin()), dim=-2).flatten(-3, -2)
+def _by_numpy(key: Key, shape: tuple[int, int, int], channel: Channel, wide: str, like: Tensor) -> Tensor:
+    steps, samples, groups = shape
+    blocks, rows = np.arange(4 * groups), (np.arange(samples) + key.sample).reshape(-1, 1)
+    times, stream = (np.arange(steps) + key.step).reshape(-1, 1, 1), np.full(1, 16 * key.stream + channel)
+    pieces = _LAWS[channel]((blocks, times, rows, stream), key.number(), wide)
+    # Four blocks lie together, as one element of a type of that size: fewer, larger elements are moved.
+    four = np.dtype(f"V{4 * pieces[0].itemsize}")
+    whole = np.stack([piece.view(four) for piece in pieces], axis=-1)
+    return torch.from_numpy(whole.view(wide).reshape(steps, samples, -1))
 
 
-def _uniform(words: Tensor, wide: torch.dtype) -> Tensor:
-    return (words >> 8).to(wide) * 2.0**-24
+def _by_torch(key: Key, shape: tuple[int, int, int], channel: Channel, wide: str, like: Tensor) -> Tensor:
+    (steps, samples, groups), on = shape, like.device
+    blocks, rows = torch.arange(4 * groups, device=on), torch.arange(samples, device=on).unsqueeze(-1) + key.sample
+    times = torch.arange(steps, device=on).reshape(-1, 1, 1) + key.step
+    stream = torch.full((), 16 * key.stream + channel, device=on)
+    pieces = _LAWS[channel]((blocks, times, rows, stream), key.value, wide)
+    return torch.stack([piece.unflatten(-1, (groups, 4)) for piece in pieces], dim=-2).flatten(-3)
+
+
+_LAWS: dict[Channel, Callable[..., Any]] = {
+    Channel.GAUSSIAN: philox.gaussian, Channel.UNIFORM: philox.uniform, Channel.DROPOUT: philox.uniform
+}  # fmt: skip

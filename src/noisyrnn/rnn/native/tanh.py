@@ -35,7 +35,7 @@ def _reference(problem: Problem, tensors: Sequence[Any]) -> tuple[Tensor]:
         valid = (torch.arange(steps).unsqueeze(-1) < problem.lengths).unsqueeze(-1)
     content = sequence if U is None else torch.nn.functional.linear(sequence, U, b)
     sizes = (dt.unsqueeze(-1) if dt.ndim == 2 else dt.reshape(1, 1, -1)).expand(steps, -1, -1)
-    return (affine_loop(content, h0, A, W, sizes, StepLaw(law, xi, uniforms, valid), gate),)
+    return (affine_loop(content, h0, A, W, sizes, StepLaw.of(law, xi, uniforms, valid), gate),)
 
 
 _TANH = registered(
