@@ -133,7 +133,7 @@ void column_of_tiles(std::int64_t rows, std::int64_t depth, const T* a, std::int
     }
 }
 
-// Columns of tiles of one to three rows, Q panels wide.
+// Columns of tiles of two or three rows, Q panels wide.
 template <class T, int M, int Q, bool Add>
 void wide_tiles(std::int64_t depth, const T* a, std::int64_t a_row, const T* panels, std::int64_t count, T* c,
                 std::int64_t& p) {
@@ -142,17 +142,41 @@ void wide_tiles(std::int64_t depth, const T* a, std::int64_t a_row, const T* pan
         tile<T, M, Q, Add>(depth, a, a_row, 1, panels + p * stride, stride, c + p * c_panel, c_panel);
 }
 
+constexpr std::int64_t near_bytes = 40 << 10;  // of weights that are still in the nearest cache after their use
+
+// One row times `count` panels, in tiles of eight vectors, as many chains as keep two multipliers busy, visited from
+// the last to the first if `turned`. A recurrence that turns at every step begins with what it used last. Where half a
+// tile is all that the cache can hold, it ends with two halves: the next step's first tile finds one of them there, and
+// works on it while the other one comes.
+template <class T, bool Add>
+void row_product(std::int64_t depth, const T* a, const T* panels, std::int64_t count, T* c, bool turned) {
+    constexpr int N = panel_vectors<T>;
+    const std::int64_t stride = depth * panel<T>, vector_bytes = depth * NOISYRNN_VECTOR_BYTES;
+    const bool halved = 4 * vector_bytes <= near_bytes && near_bytes < 8 * vector_bytes;
+    std::int64_t left = count;
+    const auto tiles = [&](auto width, std::int64_t more) {
+        constexpr int Q = decltype(width)::value;
+        for (; left >= Q + more; left -= Q) {
+            const std::int64_t p = turned ? left - Q : count - left;
+            tile<T, 1, Q, Add>(depth, a, 0, 1, panels + p * stride, stride, c + p * panel<T>, panel<T>);
+        }
+    };
+    tiles(std::integral_constant<int, 8 / N>{}, halved ? 1 : 0);
+    tiles(std::integral_constant<int, 4 / N>{}, 0);
+    tiles(std::integral_constant<int, 2 / N>{}, 0);
+    tiles(std::integral_constant<int, 1>{}, 0);
+}
+
 // c[panel][rows][columns of a panel] (+)= a (rows x depth) times `count` panels. Few rows take several panels at a
-// time, because a chain of multiply-adds alone would wait for itself: eight of them keep two multipliers busy.
+// time, because a chain of multiply-adds alone would wait for itself. One row may begin with the last panels: `turned`.
 template <class T, bool Add>
 void product(std::int64_t rows, std::int64_t depth, const T* a, std::int64_t a_row, const T* panels,
-             std::int64_t count, T* c) {
+             std::int64_t count, T* c, bool turned = false) {
     constexpr int N = panel_vectors<T>;
     const std::int64_t stride = depth * panel<T>, c_panel = rows * panel<T>;
     std::int64_t p = 0;
     if (rows == 1) {
-        wide_tiles<T, 1, 8 / N, Add>(depth, a, a_row, panels, count, c, p);
-        wide_tiles<T, 1, 4 / N, Add>(depth, a, a_row, panels, count, c, p);
+        return row_product<T, Add>(depth, a, panels, count, c, turned);
     } else if (rows == 2) {
         wide_tiles<T, 2, 4 / N, Add>(depth, a, a_row, panels, count, c, p);
     } else if (rows == 3) {
@@ -169,6 +193,16 @@ constexpr std::int64_t blocks_at_once = 8, few_rows = 4;
 template <class T>
 constexpr std::int64_t blocks_together(std::int64_t rows) {
     return rows < few_rows ? blocks_at_once : tile_panels<T>;
+}
+
+// Calls f(first, count) for the groups of `at_once` blocks, beginning with the last if `turned`.
+template <class F>
+NOISYRNN_INLINE void groups_of_blocks(std::int64_t blocks, std::int64_t at_once, bool turned, F&& f) {
+    const std::int64_t last = (blocks - 1) / at_once * at_once;
+    for (std::int64_t i = 0; i <= last; i += at_once) {
+        const std::int64_t first = turned ? last - i : i;
+        f(first, blocks - first < at_once ? blocks - first : at_once);
+    }
 }
 
 // Place of row r, vector l of part q in the products of a block.

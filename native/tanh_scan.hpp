@@ -103,28 +103,44 @@ protected:
             T* next = states != nullptr ? states + (t - from) * stride : room.turns + (t % 2) * most_rows_ * n_;
             T* kept = activations != nullptr ? activations + (t - from) * stride : nullptr;
             if constexpr (N != Noise::none) philox_.begin_step(t, slice.first, slice.rows, room.samples);
-            for (std::int64_t b = 0; b < blocks; ++b) {
-                if (b % at_once == 0) {
-                    const std::int64_t count = blocks - b < at_once ? blocks - b : at_once;
-                    product<T, false>(slice.rows, n_, h, n_, forward_.data() + b * block_size, count * panels, c);
-                    if constexpr (N != Noise::none) make_numbers(laws_, slice, b, count, room);
+            groups_of_blocks(blocks, at_once, t % 2 != 0, [&](std::int64_t first, std::int64_t count) {
+                product<T, false>(slice.rows, n_, h, n_, forward_.data() + first * block_size, count * panels, c,
+                                  t % 2 != 0);
+                if constexpr (N != Noise::none) make_numbers(laws_, slice, first, count, room);
+                if constexpr (!Gated)
+                    for (std::int64_t b = first; b < first + count; ++b)
+                        activate<Linear>(slice, t, b, c + (b - first) * c_block);
+                for (std::int64_t b = first; b < first + count; ++b) {
+                    T* cb = c + (b - first) * c_block;
+                    if (t + 1 < to)
+                        for (std::int64_t r = 0; r < slice.rows; ++r) {
+                            if (states != nullptr) expect<true>(next + stride + r * n_ + b * block);
+                            if (kept != nullptr) expect<true>(kept + stride + r * n_ + b * block);
+                        }
+                    if ((b + 1) * block > n_)
+                        update<N, Linear, Gated, false, false>(slice, t, b, cb, room, h, next, kept);
+                    else if (p_.record.lengths != nullptr || p_.dt.time != nullptr)
+                        update<N, Linear, Gated, true, false>(slice, t, b, cb, room, h, next, kept);
+                    else
+                        update<N, Linear, Gated, true, true>(slice, t, b, cb, room, h, next, kept);
                 }
-                T* cb = c + b % at_once * c_block;
-                if (t + 1 < to)
-                    for (std::int64_t r = 0; r < slice.rows; ++r) {
-                        if (states != nullptr) expect<true>(next + stride + r * n_ + b * block);
-                        if (kept != nullptr) expect<true>(kept + stride + r * n_ + b * block);
-                    }
-                if ((b + 1) * block > n_)
-                    update<N, Linear, Gated, false, false>(slice, t, b, cb, room, h, next, kept);
-                else if (p_.record.lengths != nullptr || p_.dt.time != nullptr)
-                    update<N, Linear, Gated, true, false>(slice, t, b, cb, room, h, next, kept);
-                else
-                    update<N, Linear, Gated, true, true>(slice, t, b, cb, room, h, next, kept);
-            }
+            });
             h = next;
         }
         return h;
+    }
+
+    // Activations of sixteen units in place of their products, in a pass of their own: a short body lets the processor
+    // work on many of these long chains at once.
+    template <bool Linear>
+    void activate(const Slice& slice, std::int64_t t, std::int64_t b, T* c) const {
+        const std::int64_t rows = slice.rows;
+        const auto u = drive_.units(slice, t, b);
+        for (int l = 0; l < block / lanes<T>; ++l)
+            for (std::int64_t r = 0; r < rows; ++r) {
+                T* z = c + product_at<T>(rows, Linear ? 1 : 0, r, l);
+                store(z, tanh(load<Vec<T>>(z) + u.at(r, l * lanes<T>)));
+            }
     }
 
     // The new state of sixteen units. `Whole`: all of them exist. `Even`: no sample is held or has steps of its own.
@@ -145,13 +161,6 @@ protected:
         const T *d = step_.data() + b * block, *xi = room.xi + noise, *factor = room.factor + noise;
         const bool added = N == Noise::released && laws_.gaussian, multiplied = N == Noise::released && laws_.uniform;
         const auto u = drive_.units(slice, t, b);
-        // Activations in a pass of their own: a short body lets the processor work on many of these long chains at once.
-        if constexpr (!Gated)
-            for (int l = 0; l < block / lanes<T>; ++l)
-                for (std::int64_t r = 0; r < rows; ++r) {
-                    T* z = c + product_at<T>(rows, Linear ? 1 : 0, r, l);
-                    store(z, tanh(load<V>(z) + u.at(r, l * lanes<T>)));
-                }
         for (std::int64_t r = 0; r < rows; ++r) {
             const bool hold = !Even && lengths != nullptr && t >= lengths[r];
             const T dt = Even || times == nullptr ? T(1) : times[r * between_times];
