@@ -34,16 +34,17 @@ def test_thread_count_changes_no_bit(noise: dict[str, Any]) -> None:
         assert torch.equal(gradients[name], more_gradients[name]), name
 
 
+@pytest.mark.parametrize("units", [37, 128, 200])
 @pytest.mark.parametrize("cut", [1, 2, 3, 5, 16, 30])
-def test_a_sample_does_not_see_its_neighbours(cut: int) -> None:
-    case = Case(9, 33, 37, dtype=torch.float32)
+def test_a_sample_does_not_see_its_neighbours(cut: int, units: int) -> None:
+    case = Case(9, 33, units, dtype=torch.float32)
     whole = case.scan(**RELEASED)
     weights = case.weights
     assert whole.states is not None
     gradient = case.gradients((whole.states * weights).sum())["h0"]
     found, found_gradients = [], []
     for part, first in ((slice(None, cut), 0), (slice(cut, None), cut)):
-        piece = Case(9, 33, 37, dtype=torch.float32)
+        piece = Case(9, 33, units, dtype=torch.float32)
         for name, axis in (("sequence", 1), ("h0", 0)):
             tensor = piece.tensors[name]
             assert tensor is not None
