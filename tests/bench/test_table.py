@@ -78,8 +78,8 @@ def test_table_and_figure_show_every_contender_and_the_machine(tmp_path):
 
 
 def test_a_faster_peer_is_named_with_its_reason():
-    lines = [line for line in markdown(FOUND).splitlines() if line.startswith("- ")]
-    assert lines == [
+    of_peers = markdown(FOUND).partition("Where the plain loop")[0]
+    assert [line for line in of_peers.splitlines() if line.startswith("- ")] == [
         "- T 784, hidden 128, batch 128, 2 threads: torch.nn.RNN takes training 0.50 of the kernel's time; it does "
         "half the matrix products and draws no noise.",
         "- T 784, hidden 128, batch 128, 1 thread: torch.nn.RNN takes training 0.83 and forward 0.78 of the kernel's "
@@ -97,3 +97,12 @@ def test_building_k_is_a_part_of_the_step_and_no_peer():
 def test_without_the_kernel_there_are_no_verdicts():
     assert verdicts(FOUND[1:4]) == {}
     assert "did not run" in markdown(FOUND[1:4])
+
+
+def test_a_plain_loop_that_beats_the_eager_route_is_named():
+    slow = measured("eager", (2.0,) * 3, (0.25,) * 3)
+    assert "plain loop is faster than what runs without the kernel:\n\n- nowhere" in markdown(FOUND)
+    text = markdown([*FOUND, slow])
+    line = next(line for line in text.splitlines() if "of the eager route's time" in line)
+    assert "training 0.50 and forward 0.80" in line
+    assert "The reason is the noise" in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import median
 
-from noisyrnn.bench.case import BASE, BUILDING, EAGER, KERNEL, varied
+from noisyrnn.bench.case import BASE, BUILDING, EAGER, KERNEL, PLAIN, varied
 from noisyrnn.bench.limits import Machine
 from noisyrnn.bench.measure import Measurement
 from noisyrnn.bench.peers import REASONS
@@ -27,6 +27,8 @@ def markdown(found: list[Measurement], where: Machine | None = None) -> str:
     if not judged:
         lines = ["The kernel did not run on the base case, so there are no targets to judge."]
     lines += ["", "Where a peer is faster than the kernel:", "", *(faster(found) or ["- nowhere"])]
+    lines += ["", "Where the plain loop is faster than what runs without the kernel:", ""]
+    lines += plainly_faster(found) or ["- nowhere"]
     lines += ["", "Times as multiples of the kernel's: median over the rounds, least and largest in parentheses."]
     for case in dict.fromkeys(one.case for one in found):
         rows = [one for one in found if one.case == case]
@@ -63,6 +65,23 @@ def faster(found: list[Measurement]) -> list[str]:
                 f"- {one.case}: {one.contender} takes {' and '.join(ahead)} of the kernel's time; it {reason}."
             )
     return lines
+
+
+def plainly_faster(found: list[Measurement]) -> list[str]:
+    """A line for each case in which the plain loop takes less time than the eager route, and why it can."""
+    lines = []
+    loops = {one.case: one for one in found if one.contender == PLAIN}
+    for eager in (one for one in found if one.contender == EAGER and one.case in loops):
+        plain = loops[eager.case]
+        parts = {"training": ratio(plain.train, eager.train), "forward": ratio(plain.forward, eager.forward)}
+        ahead = [f"{kind} {value.middle:.2f}" for kind, value in parts.items() if value and value.middle < 1]
+        if ahead:
+            lines.append(f"- {eager.case}: the plain loop takes {' and '.join(ahead)} of the eager route's time.")
+    reason = (
+        "The reason is the noise: the plain loop takes the next numbers of torch's own generator; those of the eager "
+        "route do not depend on threads, devices or the split of a batch, and take many operations on whole arrays."
+    )
+    return [*lines, "", reason] if lines else []
 
 
 def _place(where: Machine, found: list[Measurement]) -> list[str]:

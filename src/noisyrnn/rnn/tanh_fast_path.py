@@ -24,6 +24,8 @@ from noisyrnn.sde.steps import ConstantStep, LearnedStep, StepSize
 
 _NEAR = 1 << 18
 """Numbers of a stretch of steps that are made at once: its drive and its noise are used while they are near at hand."""
+_FEWEST = 16
+"""Steps of a stretch at least, so that the product that gathers the gradients of the weights is a large one."""
 
 Paths = Callable[[Key, int, int, Tensor], NoisePath]
 """The noise of a key, for a number of samples and of steps, in the precision of a tensor: :meth:`Cell.path`."""
@@ -60,7 +62,7 @@ class TanhFastPath(FastPath):
             outputs = affine_loop(drift.encode(x), h, drift.A, drift.W, dt, self._steps(x, call))
             return outputs, (outputs[-1],)
         parts: list[Tensor] = []
-        together = max(1, _NEAR // max(1, h.numel()))
+        together = max(_FEWEST, _NEAR // max(1, h.numel()))
         for first in range(0, steps, together):
             part = slice(first, first + together)
             law = self._steps(x[part], call, first)

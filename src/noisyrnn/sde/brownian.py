@@ -28,18 +28,16 @@ torch. Contract 1, Philox-4x64-10, was that of version 0.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from noisyrnn.sde import philox
+from noisyrnn.sde import packed_philox, philox
 
 CONTRACT = 2
 """Which contract this is: checkpoints and rows say by which of them they were made."""
@@ -212,45 +210,51 @@ def _filled(
     steps, samples, units = shape
     check_extent(key, samples, steps, units)
     filled = torch.empty(shape, dtype=dtype, device=device)
-    wide = "float64" if dtype == torch.float64 else "float32"
+    wide = torch.float64 if dtype == torch.float64 else torch.float32
     host = filled.device.type == "cpu"
-    made = _by_numpy if host and not isinstance(key.value, Tensor) else _by_torch
+    by_numpy = host and not isinstance(key.value, Tensor)
+    fill = _fill_by_numpy if by_numpy else _fill_by_torch
     together = max(1, (_AT_ONCE if host else _AT_ONCE_ELSEWHERE) // max(1, samples * -(-units // 4)))
 
-    def fill(first: int) -> None:
-        part = filled[first : first + together]
-        part.copy_(made(key.later(first), (len(part), samples, -(-units // _GROUP)), channel, wide, part)[..., :units])
+    def fill_from(first: int) -> None:
+        fill(filled[first : first + together], key.later(first), channel, wide)
 
     pieces = range(0, steps if filled.numel() else 0, together)
-    if made is _by_numpy and len(pieces) > 1 and (threads := torch.get_num_threads()) > 1:
+    if by_numpy and len(pieces) > 1 and (threads := torch.get_num_threads()) > 1:
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(fill, pieces))
+            list(pool.map(fill_from, pieces))
     else:
         for first in pieces:
-            fill(first)
+            fill_from(first)
     return filled
 
 
-def _by_numpy(key: Key, shape: tuple[int, int, int], channel: Channel, wide: str, like: Tensor) -> Tensor:
-    steps, samples, groups = shape
-    blocks, rows = np.arange(4 * groups), (np.arange(samples) + key.sample).reshape(-1, 1)
-    times, stream = (np.arange(steps) + key.step).reshape(-1, 1, 1), np.full(1, 16 * key.stream + channel)
-    pieces = _LAWS[channel]((blocks, times, rows, stream), key.number(), wide)
+def _fill_by_numpy(part: Tensor, key: Key, channel: Channel, wide: torch.dtype) -> None:
+    steps, samples, units = part.shape
+    groups = -(-units // _GROUP)
+    blocks, times, rows = (np.arange(count, dtype=np.uint64) for count in (4 * groups, steps, samples))
+    times, rows = times + np.uint64(key.step), rows + np.uint64(key.sample)
+    pairs = packed_philox.words(blocks, times, rows, 16 * key.stream + channel, key.number())
+    law = packed_philox.gaussian if channel is Channel.GAUSSIAN else packed_philox.uniform
+    pieces = law(pairs, str(wide).removeprefix("torch."))
     # Four blocks lie together, as one element of a type of that size: fewer, larger elements are moved.
     four = np.dtype(f"V{4 * pieces[0].itemsize}")
-    whole = np.stack([piece.view(four) for piece in pieces], axis=-1)
-    return torch.from_numpy(whole.view(wide).reshape(steps, samples, -1))
+    straight = part.dtype == wide and units % _GROUP == 0
+    whole = part.numpy() if straight else np.empty((steps, samples, _GROUP * groups), pieces[0].dtype)
+    fours = whole.view(four).reshape(steps, samples, groups, 4)
+    for place, piece in enumerate(pieces):
+        fours[..., place] = piece.view(four)
+    if not straight:
+        part.copy_(torch.from_numpy(whole)[..., :units])
 
 
-def _by_torch(key: Key, shape: tuple[int, int, int], channel: Channel, wide: str, like: Tensor) -> Tensor:
-    (steps, samples, groups), on = shape, like.device
+def _fill_by_torch(part: Tensor, key: Key, channel: Channel, wide: torch.dtype) -> None:
+    (steps, samples, units), on = part.shape, part.device
+    groups = -(-units // _GROUP)
     blocks, rows = torch.arange(4 * groups, device=on), torch.arange(samples, device=on).unsqueeze(-1) + key.sample
     times = torch.arange(steps, device=on).reshape(-1, 1, 1) + key.step
     stream = torch.full((), 16 * key.stream + channel, device=on)
-    pieces = _LAWS[channel]((blocks, times, rows, stream), key.value, wide)
-    return torch.stack([piece.unflatten(-1, (groups, 4)) for piece in pieces], dim=-2).flatten(-3)
-
-
-_LAWS: dict[Channel, Callable[..., Any]] = {
-    Channel.GAUSSIAN: philox.gaussian, Channel.UNIFORM: philox.uniform, Channel.DROPOUT: philox.uniform
-}  # fmt: skip
+    law = philox.gaussian if channel is Channel.GAUSSIAN else philox.uniform
+    pieces = law((blocks, times, rows, stream), key.value, wide)
+    whole = torch.stack([piece.unflatten(-1, (groups, 4)) for piece in pieces], dim=-2).flatten(-3)
+    part.copy_(whole[..., :units])
