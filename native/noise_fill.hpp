@@ -29,7 +29,10 @@ public:
                         make_noise(philox_, samples, rows, p_.channel, g, 1, Even<T>{T(0), T(1)}, numbers);
                     const std::int64_t left = units - g * block, count = left < block ? left : block;
                     for (std::int64_t r = 0; r < rows; ++r)
-                        copy(out + r * units + g * block, numbers + r * block, count);
+                        if (count == block)  // a number that the compiler knows: a few vectors
+                            copy(out + r * units + g * block, numbers + r * block, block);
+                        else
+                            copy(out + r * units + g * block, numbers + r * block, count);
                 }
             }
     }
