@@ -22,8 +22,8 @@ from noisyrnn.sde.convention import NoiseLaw
 from noisyrnn.sde.drift import Drift, GatedDrift, TanhDrift
 from noisyrnn.sde.steps import ConstantStep, LearnedStep, StepSize
 
-_NEAR = 1 << 18
-"""Numbers of a stretch of steps that are made at once: its drive and its noise are used while they are near at hand."""
+_NEAR, _FOR_THREADS = 1 << 20, 1 << 22
+"""Numbers of a stretch of steps that are made at once, near at hand when they are used; more to share among threads."""
 _FEWEST = 16
 """Steps of a stretch at least, so that the product that gathers the gradients of the weights is a large one."""
 
@@ -62,7 +62,7 @@ class TanhFastPath(FastPath):
             outputs = affine_loop(drift.encode(x), h, drift.A, drift.W, dt, self._steps(x, call))
             return outputs, (outputs[-1],)
         parts: list[Tensor] = []
-        together = max(_FEWEST, _NEAR // max(1, h.numel()))
+        together = max(_FEWEST, (_NEAR if torch.get_num_threads() == 1 else _FOR_THREADS) // max(1, h.numel()))
         for first in range(0, steps, together):
             part = slice(first, first + together)
             law = self._steps(x[part], call, first)

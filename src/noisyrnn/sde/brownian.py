@@ -47,7 +47,8 @@ STEPS = 1 << 32
 
 _GROUP = 16  # units served by four Philox blocks
 _WORD = 0xFFFFFFFF
-_AT_ONCE = 1 << 15  # blocks made together: on a CPU as many as stay in its cache
+_AT_ONCE = 1 << 16  # blocks made together: on a CPU as many as stay in its cache
+_AT_ONCE_BY_THREADS = 1 << 17  # more, because threads of Python wait for each other after every operation
 _AT_ONCE_ELSEWHERE = 1 << 22
 _BOUNDS = {"value": 64, "stream": 28, "sample": 32, "step": 32}
 
@@ -214,13 +215,15 @@ def _filled(
     host = filled.device.type == "cpu"
     by_numpy = host and not isinstance(key.value, Tensor)
     fill = _fill_by_numpy if by_numpy else _fill_by_torch
-    together = max(1, (_AT_ONCE if host else _AT_ONCE_ELSEWHERE) // max(1, samples * -(-units // 4)))
+    threads = torch.get_num_threads() if by_numpy else 1
+    blocks = _AT_ONCE_BY_THREADS if threads > 1 else _AT_ONCE if host else _AT_ONCE_ELSEWHERE
+    together = max(1, blocks // max(1, samples * -(-units // 4)))
 
     def fill_from(first: int) -> None:
         fill(filled[first : first + together], key.later(first), channel, wide)
 
     pieces = range(0, steps if filled.numel() else 0, together)
-    if by_numpy and len(pieces) > 1 and (threads := torch.get_num_threads()) > 1:
+    if threads > 1 and len(pieces) > 1:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(fill_from, pieces))
     else:
