@@ -172,6 +172,6 @@ def test_a_matrix_that_is_kept_follows_every_change(parametrisation, based):
     if module.based:
         module.base.data.neg_()
         kept_and_built(4)
-    assert copy.deepcopy(module)._known is None
+    assert copy.deepcopy(module)._kept._known is None
     module.double()
     kept_and_built(4)

@@ -1,5 +1,6 @@
 """The noisy, the Lipschitz and the antisymmetric RNN are their papers' equations, with the stated initial weights."""
 
+import copy
 import math
 
 import pytest
@@ -154,3 +155,26 @@ def test_every_named_scheme_and_activation_builds_and_runs(scheme, activation):
 def test_released_convention_has_its_own_scheme():
     with pytest.raises(ValueError, match=r"scheme of its own.*Convention.ITO"):
         noisyrnn.NoisyRNN(1, 4, scheme=SchemeName.HEUN)
+
+
+def test_matrices_that_are_kept_follow_every_change():
+    """Weights changed behind torch's back, numbers of the drift, and the type: what is used is what they say now."""
+    layer = noisyrnn.NoisyRNN(1, 5, dt=0.1).eval()
+    drift, x = layer.cells[0].sde.drift, torch.randn(7, 3, 1)
+
+    def kept_and_built() -> None:
+        with torch.no_grad():
+            kept = layer(x.to(drift.C.dtype))[0]
+        torch.testing.assert_close(kept, layer(x.to(drift.C.dtype))[0].detach(), rtol=0, atol=0)
+
+    kept_and_built()
+    for change in (
+        lambda: drift.B.data.add_(0.5), lambda: drift.C.data.neg_(), lambda: setattr(drift, "gamma_w", 0.7),
+        lambda: setattr(drift, "beta_a", 0.9), lambda: layer.double(), lambda: drift.input.weight.data.mul_(2),
+    ):  # fmt: skip
+        change()
+        kept_and_built()
+    with torch.no_grad():
+        one, other = layer.cells[0].sde.drift.built(), copy.deepcopy(layer).cells[0].sde.drift.built()
+    assert torch.equal(one.W, other.W)
+    assert one.W is not other.W

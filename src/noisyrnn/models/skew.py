@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from noisyrnn.models.choice import refuse_other
-from noisyrnn.models.matrices import skew_plus_decay
+from noisyrnn.models.matrices import Kept, skew_plus_decay
 from noisyrnn.rnn.sde_cell import SDECell
 from noisyrnn.sde.activations import Activation, ActivationName
 from noisyrnn.sde.convention import Convention
@@ -83,6 +83,7 @@ class SkewDrift(Drift):
         if init_scale < 0:
             raise ValueError(f"init_scale must be at least 0, got {init_scale}.")
         self.inputs = inputs
+        self._kept = Kept()
         self.beta_a, self.beta_w, self.gamma_a, self.gamma_w = beta_a, beta_w, gamma_a, gamma_w
         self.activation = activation.activation if isinstance(activation, ActivationName) else activation
         spread = _spread(initialisation, init_scale, units)
@@ -92,12 +93,15 @@ class SkewDrift(Drift):
         self.gate = _input_map(inputs, units, initialisation) if gated else None
 
     def built(self) -> Drift:
-        W = skew_plus_decay(self.C, self.beta_w, self.gamma_w)
-        U, b = self.input.weight, self.input.bias
+        U, b, sources = self.input.weight, self.input.bias, [self.C] if self.B is None else [self.C, self.B]
+        W, *rest = self._kept(sources, self._made, self.beta_w, self.gamma_w, self.beta_a, self.gamma_a)
         if self.gate is not None:
             return GatedDrift(W, U, b, self.gate.weight, self.gate.bias, self.activation)
-        A = None if self.B is None else skew_plus_decay(self.B, self.beta_a, self.gamma_a)
-        return TanhDrift(A, W, U, b, self.activation)
+        return TanhDrift(rest[0] if rest else None, W, U, b, self.activation)
+
+    def _made(self) -> tuple[Tensor, ...]:
+        W = skew_plus_decay(self.C, self.beta_w, self.gamma_w)
+        return (W,) if self.B is None else (W, skew_plus_decay(self.B, self.beta_a, self.gamma_a))
 
     def encode(self, x: Tensor) -> Tensor:
         return self.built().encode(x)

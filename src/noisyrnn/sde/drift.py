@@ -154,10 +154,9 @@ class GatedDrift(Drift):
 
 def hold(module: nn.Module, name: str, value: Any) -> None:
     """Keep a tensor so that it moves with the module: a Parameter as parameter, any other tensor as buffer."""
-    if isinstance(value, nn.Parameter) or value is None:
-        module.register_parameter(name, value)
-    else:
-        module.register_buffer(name, value)
+    # Past the checks of `register_parameter` and `register_buffer`, which take long beside a short sequence.
+    kept = module._parameters if isinstance(value, nn.Parameter) or value is None else module._buffers
+    kept[name] = value
 
 
 def _check_shape(name: str, matrix: Tensor, shape: tuple[int, ...]) -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.utils.dlpack import to_dlpack
 
 from noisyrnn.rnn.lengths import zero_beyond
 from noisyrnn.rnn.native.kernel import empty, module, threads
@@ -183,7 +184,8 @@ def backward(
         records[0]["last"] = made.last[0]
     g_input, g_others = problem.recurrence.named(found, driven=_driven(problem, plain))
     asked = {f"g_{name}": g for name, g in g_others.items()}
-    _call("backward", problem, plain, records, made.activations, gradients=module().InputGradients(**g_input), **asked)
+    of_input = module().InputGradients(**_handed(g_input))
+    _call("backward", problem, plain, records, made.activations, gradients=of_input, **_handed(asked))
     return found
 
 
@@ -198,11 +200,17 @@ def _call(
     """One pass of the kernel; the activations are those of the first record."""
     recurrence, kernel = problem.recurrence, module()
     given, others = recurrence.named(tensors, driven=_driven(problem, tensors))
-    common = kernel.Common(**given, lengths=problem.lengths, chunk=problem.chunk or 0, threads=threads())
-    first, *further = records
-    kept = [kernel.Kept(**first, activations=activations), *(kernel.Kept(**record) for record in further)]
-    named = dict(zip(recurrence.records, kept, strict=True))
-    getattr(kernel, f"{recurrence.name}_{way}")(common, **others, **problem.rest, **named, **gradients)
+    given["lengths"] = problem.lengths
+    common = kernel.Common(**_handed(given), chunk=problem.chunk or 0, threads=threads())
+    records[0]["activations"] = activations
+    named = {name: kernel.Kept(**_handed(record)) for name, record in zip(recurrence.records, records, strict=True)}
+    more = _handed(others | problem.rest)
+    getattr(kernel, f"{recurrence.name}_{way}")(common, **more, **named, **gradients)
+
+
+def _handed(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments as the kernel takes them at once: asked by it, a tensor hands itself over ten times as slowly."""
+    return {name: to_dlpack(value) if isinstance(value, Tensor) else value for name, value in arguments.items()}
 
 
 def differentiable(
