@@ -223,19 +223,27 @@ NOISYRNN_INLINE void put_rows(const Vec<T> (&v)[4], T* out, std::int64_t between
             store(out + p * between + 4 * i, load<Four>(reinterpret_cast<const T*>(v + i) + 4 * p));
 }
 
+// The words of a finished chain, as laws want them.
+struct Finished {
+    Words word[4];
+};
+
 // Numbers of all places of a finished chain, sixteen each; places lie `between` numbers apart.
 template <class T, class Law>
-NOISYRNN_INLINE void put(const Chain& chain, const Law& law, T* out, std::int64_t between) {
-    const Words words[4] = {joined(chain.c0), joined(chain.c1), joined(chain.c2), joined(chain.c3)};
+NOISYRNN_INLINE void put(const Finished& words, const Law& law, T* out, std::int64_t between) {
     for (int first = 0; first < 4 * places; first += lanes<T>) {
         typename Normal<T>::W w[4];
         Vec<T> found[4];
         for (int i = 0; i < 4; ++i)
-            w[i] = load<typename Normal<T>::W>(reinterpret_cast<const std::uint32_t*>(words + i) + first);
+            w[i] = load<typename Normal<T>::W>(reinterpret_cast<const std::uint32_t*>(words.word + i) + first);
         law(w, found);
         put_rows(found, out + first / 4 * between + first % 4, between);
     }
 }
+
+// Chains that are finished before the first of them becomes numbers. A chain and its law in one body would fill the
+// window of a processor, and the next chain could not begin beside it; in two passes many go on at once.
+constexpr std::int64_t chains_at_once = 8;
 
 // Rows of sixteen numbers that `make_noise` may write.
 constexpr std::int64_t noise_rows(std::int64_t rows) { return (blocks_at_once + places - 1) * rows + places; }
@@ -245,19 +253,28 @@ constexpr std::int64_t noise_rows(std::int64_t rows) { return (blocks_at_once + 
 template <class T, class Law>
 NOISYRNN_INLINE void make_noise(const Philox& philox, const std::uint64_t* samples, std::int64_t rows, Channel channel,
                                 std::int64_t g, std::int64_t groups, const Law& law, T* out) {
-    const auto all = [&](bool across, std::int64_t row, std::int64_t group, T* to, std::int64_t between) {
+    Finished made[chains_at_once];
+    const auto finished = [&](bool across, std::int64_t row, std::int64_t group) -> Finished {
         Chain chain = philox.begin(samples, rows, channel, row, group, across);
 #pragma GCC unroll 8
         for (int i = 0; i < Philox::rounds; ++i) philox.round(chain, i);
-        put(chain, law, to, between);
+        return {{joined(chain.c0), joined(chain.c1), joined(chain.c2), joined(chain.c3)}};
     };
+    if (rows < few_rows) {
+        for (std::int64_t i = 0; i < groups; i += places) {
+            for (std::int64_t r = 0; r < rows; ++r) made[r] = finished(true, r, g + i);
+            for (std::int64_t r = 0; r < rows; ++r) put(made[r], law, out + (i * rows + r) * block, rows * block);
+        }
+        return;
+    }
     // What is written beyond a group's rows is overwritten by the next group.
-    if (rows >= few_rows)
-        for (std::int64_t i = 0; i < groups; ++i)
-            for (std::int64_t r = 0; r < rows; r += places) all(false, r, g + i, out + (i * rows + r) * block, block);
-    else
-        for (std::int64_t i = 0; i < groups; i += places)
-            for (std::int64_t r = 0; r < rows; ++r) all(true, r, g + i, out + (i * rows + r) * block, rows * block);
+    for (std::int64_t i = 0; i < groups; ++i)
+        for (std::int64_t first = 0; first < rows; first += chains_at_once * places) {
+            const std::int64_t left = ceil_div(rows - first, places), count = left < chains_at_once ? left : chains_at_once;
+            for (std::int64_t c = 0; c < count; ++c) made[c] = finished(false, first + c * places, g + i);
+            for (std::int64_t c = 0; c < count; ++c)
+                put(made[c], law, out + (i * rows + first + c * places) * block, block);
+        }
 }
 
 }  // namespace NOISYRNN_ISA
