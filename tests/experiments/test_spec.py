@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tiny import tiny
 
 from noisyrnn.data import ECG5000
 from noisyrnn.experiments import EXPERIMENTS, Experiment, Run, experiment, override, reduced
@@ -190,3 +191,9 @@ def test_every_whole_number_that_a_file_can_set_has_an_end() -> None:
     ]
     # A column's number is looked up in the table, which has as many as it has.
     assert [name for name in endless if name != "Table.label"] == []
+
+
+def test_two_workers_get_runs_of_a_slow_model_by_turns() -> None:
+    models = ["lipschitz", "nrnn", "exprnn"]
+    runs = [(label, run.seed) for label, run in tiny(seeds=3).runs()]
+    assert runs == [(label, seed) for seed in range(3) for label in (reversed(models) if seed == 1 else models)]

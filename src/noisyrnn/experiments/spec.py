@@ -159,9 +159,13 @@ class Experiment(About):
         return self
 
     def runs(self) -> Iterator[tuple[str, Run]]:
-        """Labels and runs, seed by seed, so that the first seed of every model comes first."""
+        """Labels and runs, seed by seed, so that the first seed of every model comes first.
+
+        Every other seed goes backwards through the models: of two workers, one would get all runs of a slower model.
+        """
+        forward = list(self.recipes.items())
         for seed in range(self.seeds):
-            for label, recipe in self.recipes.items():
+            for label, recipe in reversed(forward) if seed % 2 else forward:
                 yield label, Run(data=self.data, model=recipe.model, train=recipe.train, seed=seed)
 
     def about(self) -> About:

@@ -74,7 +74,8 @@ class Joblib(Setting):
         except BaseException:
             _ask_to_leave(pool)
             raise
-        pool.shutdown()
+        # All have answered, and what they did is on the disk: nobody waits for two interpreters to unload torch.
+        pool.shutdown(kill_workers=True)
 
     def _pool(self) -> Any:
         from joblib.externals.loky import ProcessPoolExecutor
