@@ -123,6 +123,14 @@ def test_best_is_marked_within_one_protocol(synthetic) -> None:
                       "nrnn mult 0.03 add 0.06": False}  # fmt: skip
 
 
+def test_more_seeds_do_not_make_a_best_of_their_own(synthetic) -> None:
+    rows = [synthetic.row(model="cornn", value=98.0), synthetic.row(model="lipschitz", value=99.0)]
+    rows += [synthetic.row(model="cornn", value=98.0, seed=1)]
+    full = filled(synthetic, rows)
+    assert [line.model for line in full.lines if line.cells[0].best] == ["lipschitz"]
+    assert {line.protocol for line in full.lines if line.seeds} == {"reduced: seeds 1", "reduced: seeds 2"}
+
+
 def test_own_experiment_takes_its_columns_from_its_rows(synthetic) -> None:
     rows = [
         synthetic.row(experiment="demo", measure=measure, level=level)

@@ -81,6 +81,7 @@ class Line:
 
     model: str
     name: str
+    regime: Regime | None
     protocol: str
     seeds: int
     epochs: str
@@ -183,6 +184,7 @@ def _line(
     return Line(
         model=model,
         name=name,
+        regime=regime,
         protocol=regime.label(seeds) if regime is not None and rows else "not run",
         seeds=seeds,
         epochs=" to ".join(str(count) for count in dict.fromkeys((epochs[0], epochs[-1]))) if epochs else "",
@@ -192,15 +194,18 @@ def _line(
 
 
 def _with_best(lines: Sequence[Line]) -> tuple[Line, ...]:
-    """Lines with the highest mean of each column marked, among lines of one protocol, where there are two or more."""
-    means: dict[tuple[str, Column], list[float]] = {}
+    """Lines with the highest mean of each column marked, among lines of one protocol, where there are two or more.
+
+    Seeds may be more or fewer: a line with two of them is no best of its own beside a better one with three.
+    """
+    means: dict[tuple[Regime | None, Column], list[float]] = {}
     for line in lines:
         for cell in line.cells:
             if cell.mean is not None:
-                means.setdefault((line.protocol, cell.column), []).append(cell.mean)
+                means.setdefault((line.regime, cell.column), []).append(cell.mean)
 
     def best(line: Line, cell: Cell) -> bool:
-        rivals = means.get((line.protocol, cell.column), [])
+        rivals = means.get((line.regime, cell.column), [])
         # Equal as printed is equal: the paper, too, sets ties in bold together.
         return cell.mean is not None and len(rivals) > 1 and round(cell.mean, 1) == round(max(rivals), 1)
 

@@ -23,7 +23,8 @@ def markdown(story: Story) -> str:
     """Tables and claims as GitHub shows them."""
     lines = ["# Noisy recurrent networks: our runs beside the paper", ""]
     lines += ["Test accuracy in percent: ours as mean ± standard deviation over seeds, then the paper's number and the"]
-    lines += ["difference in points. Bold is the highest mean of its column within one protocol.", ""]
+    lines += ["difference in points. Bold is the highest mean of its column within one protocol, of any number of"]
+    lines += ["seeds.", ""]
     if any(found.verdict is not Verdict.NOT_RUN for found in story.claimed):
         whose = "the paper" if story.beside_paper else "these experiments"
         lines += [f"**Claims of {whose}:** {tally(story.claimed)}.", ""]
