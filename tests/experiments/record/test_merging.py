@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny import tiny
+from tiny import only_noisy, tiny
 
 from noisyrnn.checkpoint import load, load_network
 from noisyrnn.evaluate import Clean
@@ -220,6 +220,24 @@ def test_long_trainings_are_published_with_a_state_that_other_schedules_continue
     run(scheduled(5, {3: 0.1}), tmp_path / "whole")
     assert sorted(set(epochs)) == [3, 4, 5]
     assert [row.value for row in rows(tmp_path / "grown")] == [row.value for row in rows(tmp_path / "whole")]
+
+
+def test_a_long_training_that_was_recorded_unfinished_keeps_a_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(label: str, seed: int, moment: Moment) -> None:
+        if moment.epoch == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("noisyrnn.experiments.record.merging.LONG", 0.0)
+    experiment = only_noisy(tiny(epochs=3))
+    with pytest.raises(KeyboardInterrupt):
+        run(experiment, tmp_path / "runs", watch=interrupt)
+    assert merge(tmp_path / "runs", tmp_path / "record").unfinished == 1
+    run(experiment, tmp_path / "runs")
+    assert merge(tmp_path / "runs", tmp_path / "record").runs == 1
+    [state] = (tmp_path / "record").rglob("*.state.safetensors")
+    assert load(state).header.position["epoch"] == 3
 
 
 def test_an_altered_table_is_noticed(runs: Path, tmp_path: Path) -> None:

@@ -220,5 +220,5 @@ def _write(draft: _Draft, runs: Path) -> None:
     for file, content in contents.items():
         if not file.is_file() or _bytes(file) != content:
             disk.save(file, content)
-    for file in draft.gone:
+    for file in draft.gone - contents.keys():  # the state of a long training has the name of the unfinished one
         file.unlink(missing_ok=True)
