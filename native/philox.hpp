@@ -244,6 +244,7 @@ NOISYRNN_INLINE void put(const Finished& words, const Law& law, T* out, std::int
 // Chains that are finished before the first of them becomes numbers. A chain and its law in one body would fill the
 // window of a processor, and the next chain could not begin beside it; in two passes many go on at once.
 constexpr std::int64_t chains_at_once = 8;
+static_assert(few_rows <= chains_at_once + 1, "few rows are made in one go");
 
 // Rows of sixteen numbers that `make_noise` may write.
 constexpr std::int64_t noise_rows(std::int64_t rows) { return (blocks_at_once + places - 1) * rows + places; }
@@ -270,7 +271,8 @@ NOISYRNN_INLINE void make_noise(const Philox& philox, const std::uint64_t* sampl
     // What is written beyond a group's rows is overwritten by the next group.
     for (std::int64_t i = 0; i < groups; ++i)
         for (std::int64_t first = 0; first < rows; first += chains_at_once * places) {
-            const std::int64_t left = ceil_div(rows - first, places), count = left < chains_at_once ? left : chains_at_once;
+            const std::int64_t left = ceil_div(rows - first, places);
+            const std::int64_t count = left < chains_at_once ? left : chains_at_once;
             for (std::int64_t c = 0; c < count; ++c) made[c] = finished(false, first + c * places, g + i);
             for (std::int64_t c = 0; c < count; ++c)
                 put(made[c], law, out + (i * rows + first + c * places) * block, block);
