@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,13 @@ BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
 def test_the_guide_with_torch_runs():
-    exec(BLOCKS[1], {"__name__": "document"})
+    document: dict[str, Any] = {"__name__": "document"}
+    exec(BLOCKS[1], document)
+    small = document["found"]["small"]
+    assert 0 <= small.mean.low <= small.mean.value <= small.mean.high <= 1
+    assert small.worst_fault in severities()
+    for figure in small.attack.accuracy:
+        assert 0 <= figure.low <= figure.value <= figure.high <= 1
 
 
 def test_the_guide_with_aeon_runs(tmp_path, monkeypatch):

@@ -29,12 +29,12 @@ class Resamples:
 
     def __init__(self, count: int, seed: int) -> None:
         drawn = torch.randint(count, (RESAMPLES, count), generator=stream("audit", "resamples", seed, count))
-        counts = torch.zeros(RESAMPLES, count).scatter_add_(1, drawn, torch.ones(RESAMPLES, count))
-        self._weights = (counts / count).numpy()
+        self._counts = torch.zeros(RESAMPLES, count).scatter_add_(1, drawn, torch.ones(RESAMPLES, count)).numpy()
 
     def means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Of each resample; values are (series,) or (series, ...)."""
-        return self._weights @ values
+        # Divided at the end: whole counts are exact, so that no interval of shares leaves 0 to 1.
+        return self._counts @ values / self._counts.shape[1]
 
     def interval(self, values: NDArray[Any]) -> Interval:
         """95 % of the means of ``values``.
