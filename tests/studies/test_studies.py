@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import attack_ablation
+import attack_peers
 import attack_strength
 import certified_soundness
 import command
@@ -166,6 +167,34 @@ def test_strengths_are_those_of_attacks_at_a_radius(network: torch.nn.Module, im
     told = attack_strength.left(network, right, standard(9.0, steps=3, queries=5))
     assert told["apgd"] == 12 - told["clean"] - told["square"] - told["apgd dlr 3 targets"] - told["accuracy"] * 0.12
     assert {attack.level for attack in attack_strength.ATTACKS.values()} == {0.0}
+
+
+class Line(torch.nn.Module):
+    """Two classes by the sign of a sequence's mean less 0.6; an attack moves the mean by its radius, and no further."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.signs = torch.nn.Parameter(torch.tensor([1.0, -1.0]))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (x.mean(1) - 0.6) * self.signs
+
+
+def test_attacks_of_others_leave_what_is_further_than_the_radius(images: Split) -> None:
+    pytest.importorskip("art")
+    network = Line()
+    right = Split(x=images.x, y=network(images.x).argmax(1))
+    distance = (images.x.mean(1) - 0.6).abs()
+    radius = float(distance.sort(0).values[5:7].mean())
+    assert attack_peers.left(network, right, radius) == dict.fromkeys(("PGD", "ART", "transcription", "union"), 50.0)
+    assert attack_peers.radius_of("permuted-mnist/noisy-0.02-0.05-raw-20-epochs-seed-0") == pytest.approx(2.55)
+
+
+def test_the_union_leaves_no_more_than_another_attack_on_any_published_network() -> None:
+    found = json.loads((STUDIES / "attack_peers.json").read_text())["found"]
+    assert len(found) > 10
+    for name, one in found.items():
+        assert one["union"] <= 1 + min(one["PGD"], one["ART"], one["transcription"]), name
 
 
 def test_groups_of_samples_are_disjoint_and_the_same_again() -> None:

@@ -15,8 +15,9 @@ from noisyrnn.experiments.catalogue.certified import certified_tables
 from noisyrnn.experiments.catalogue.certified_archive import certified_archive_sets
 from noisyrnn.experiments.catalogue.demo import demonstration
 from noisyrnn.experiments.catalogue.hardware import state_faults, state_faults_on_pixels
+from noisyrnn.experiments.catalogue.leaders import leader, leader_search
 from noisyrnn.experiments.catalogue.paper import ecg, ordered_mnist, permuted_mnist
-from noisyrnn.experiments.catalogue.pixel_rivals import pixel_rivals_search
+from noisyrnn.experiments.catalogue.pixel_rivals import best_pixel_rivals, pixel_rivals_search
 from noisyrnn.experiments.catalogue.rivals import ablation, best_rivals, rivals_search
 from noisyrnn.experiments.catalogue.search import baseline_search, noise_search, ranking
 from noisyrnn.experiments.spec import Experiment
@@ -29,7 +30,10 @@ _EVERY = (
     ablation(),
     best_rivals(),
     rivals_search(),
+    leader(),
+    leader_search(),
     pixel_rivals_search(),
+    best_pixel_rivals(),
     baseline_search(),
     noise_search("ecg"),
     noise_search("ordered-mnist"),

@@ -36,7 +36,7 @@ def cells_search() -> Experiment:
     >>> len(cells_search().recipes)
     15
     """
-    recipes = {label: _recipe(label) for label in _SETTINGS}
+    recipes = {label: cell_recipe(label) for label in _SETTINGS}
     for label in _SETTINGS:
         recipes |= dict(_hidden(label, strengths) for strengths in _HIDDEN)
         recipes |= dict(_inputs(label, recipes[label], sigma) for sigma in _INPUT)
@@ -62,7 +62,7 @@ def noisy_cells() -> Experiment:
     """
     recipes: dict[str, Recipe] = {}
     for label, (strengths, sigma) in CHOSEN.items():
-        plain, (noisy, with_noise) = _recipe(label), _hidden(label, strengths)
+        plain, (noisy, with_noise) = cell_recipe(label), _hidden(label, strengths)
         recipes |= {label: plain, noisy: with_noise}
         recipes |= dict((_inputs(label, plain, sigma), _inputs(noisy, with_noise, sigma)))
     return Experiment(
@@ -78,14 +78,19 @@ def noisy_cells() -> Experiment:
     )
 
 
-def _recipe(label: str) -> Recipe:
+def cell_recipe(label: str) -> Recipe:
+    """The cell of that label without noise, and how it is trained.
+
+    >>> cell_recipe("lru").train.epochs
+    50
+    """
     train = _TRAIN.model_copy(update={"lr": _RATES[label]})
     return Recipe(model=_SETTINGS[label], train=train, source=OURS)
 
 
 def _hidden(label: str, strengths: tuple[float, float]) -> tuple[str, Recipe]:
     multiplicative, additive = strengths
-    recipe = _recipe(label)
+    recipe = cell_recipe(label)
     model = recipe.model.model_copy(update={"multiplicative": multiplicative, "additive": additive})
     said = f"hidden noise {multiplicative:g}/{additive:g}"
     named = f"{label} mult {multiplicative:g} add {additive:g}"
