@@ -69,7 +69,7 @@ def run(
     route = chosen() if route is None else route
     built, steps = cell.built(noisy=call.key is not None), x.shape[0]
     fast = built.fast_path(call.dt) if steps > 0 and route is not Route.SCAN else None
-    if steps > 0 and route in (Route.AUTO, Route.NATIVE) and _suits_kernel(x, route) and fast is not None:
+    if steps > 0 and route in (Route.AUTO, Route.NATIVE) and suits_kernel(x, route) and fast is not None:
         found = fast.by_kernel(x, states, call)
         if found is not None:
             return found
@@ -96,7 +96,8 @@ def _averaged(found: Sequenced, call: Call) -> Sequenced:
     return mean_over_time(zero_beyond(outputs, call.lengths), call.lengths).unsqueeze(0), states
 
 
-def _suits_kernel(x: Tensor, route: Route) -> bool:
+def suits_kernel(x: Tensor, route: Route) -> bool:
+    """Whether the kernel takes such inputs; refused where it does not and the route is no other."""
     suited = native.available() and x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
     if route is Route.NATIVE and not suited:
         reason = (

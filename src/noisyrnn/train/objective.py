@@ -13,16 +13,19 @@ t = 0 is mixup of inputs, and at the end it is mixup of the features that are re
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from noisyrnn.data import Split
 from noisyrnn.rnn import Classifier, Pooling
-from noisyrnn.setting import Setting
-from noisyrnn.theory import Network, explicit_loss
+from noisyrnn.sde import fresh_key
+from noisyrnn.setting import Added, Setting
+from noisyrnn.theory import Network, expected_loss_by_differences, explicit_loss
+
+_E = TypeVar("_E", bound="ExpectedLoss")
 
 
 class Depth(StrEnum):
@@ -60,12 +63,23 @@ class ExpectedLoss(Setting):
     """l + eps^2 / 2 (Q + R): what training with the network's own noise lowers on average, without the noise.
 
     Q and R are estimated by random probes that run beside the network (``theory.probe``); ``Q=False`` leaves Q out, as
-    the paper's analysis does.
+    the paper's analysis does. With a ``difference`` Q + R comes from central differences along paths of the network's
+    own noise, of that size (``theory.expected_loss_by_differences``): three plain passes, by the kernel where it is.
+
+    >>> ExpectedLoss(difference=0.25).probes
+    1
     """
 
     epsilon: float = Field(default=1.0, ge=0)
     Q: bool = True
     probes: int = Field(default=1, ge=1, le=1000)
+    difference: Annotated[float | None, Field(gt=0, allow_inf_nan=False), Added("0.2")] = None
+
+    @model_validator(mode="after")
+    def _whole(self: _E) -> _E:
+        if self.difference is not None and not self.Q:
+            raise ValueError("Differences do not tell Q and R apart: leave Q=False out, or use probes.")
+        return self
 
 
 class Asked(NamedTuple):
@@ -105,9 +119,14 @@ def expected(
     """The expected loss of the network under its own noise, to second order."""
     # The released noise has a mean: about that, and not about the noise-free network, the expansion is good.
     formulas = Network.of_classifier(network).centred()
-    losses = explicit_loss(
-        formulas, x, formulas.cross_entropy(y), epsilon=rule.epsilon, Q=rule.Q, generator=generator, probes=rule.probes
-    )
+    loss, epsilon = formulas.cross_entropy(y), rule.epsilon
+    if rule.difference is None:
+        losses = explicit_loss(formulas, x, loss, epsilon=epsilon, Q=rule.Q, generator=generator, probes=rule.probes)
+    else:
+        keys = [fresh_key(generator) for _ in range(rule.probes)]
+        size = rule.difference
+        paths = [expected_loss_by_differences(formulas, x, loss, key=key, size=size, epsilon=epsilon) for key in keys]
+        losses = torch.stack(paths).mean(0)
     mean = losses.mean() if weights is None else (losses * weights[y]).sum() / weights[y].sum()
     with torch.no_grad():
         return Asked(mean, network(x, noise=False))

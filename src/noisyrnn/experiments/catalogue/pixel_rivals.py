@@ -1,7 +1,7 @@
 """Would simpler means do as well on ordered MNIST: noise on inputs, adversarial training, mixed states, expected loss?
 
 Strengths are chosen on validation images after a few epochs, by the same budget for each family. The expected loss,
-which takes six times as long as noise does, has the strength of the noise that it stands for, and nothing to choose.
+which takes three times as long as noise does, has the strength of the noise that it stands for, and nothing to choose.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def with_mixup(recipe: Recipe, strength: float) -> Recipe:
 def with_expected_loss(recipe: Recipe, epsilon: float) -> Recipe:
     """The same recipe, with Theorem 1's regulariser in the place of its noise, which is ``epsilon`` times as strong."""
     said = f"expected loss instead of noise, ε = {epsilon:g}"
-    return with_training(recipe, said, expected_loss=ExpectedLoss(epsilon=epsilon))
+    return with_training(recipe, said, expected_loss=ExpectedLoss(epsilon=epsilon, difference=0.25))
 
 
 def lstm() -> Recipe:

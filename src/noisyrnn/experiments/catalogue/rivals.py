@@ -107,7 +107,7 @@ def rival_families() -> dict[str, dict[str, Recipe]]:
 def later_families() -> dict[str, dict[str, Recipe]]:
     """Families that joined the search later: mixed states, and Theorem 1's regulariser in the place of noise.
 
-    The expected loss, which takes six times as long as noise does, has two strengths.
+    The expected loss, which takes three times as long as noise does, has two strengths.
 
     >>> {name: len(recipes) for name, recipes in later_families().items()}
     {'lipschitz mixup': 4, 'nrnn mixup': 4, 'expected loss': 2}

@@ -1,5 +1,6 @@
 """Theorem 1: training with noise is, on average, training with a regulariser Q + R."""
 
+from noisyrnn.theory.regularisation.central_differences import expected_loss_by_differences
 from noisyrnn.theory.regularisation.continuous import (
     Moments,
     continuous_regulariser,
@@ -37,6 +38,7 @@ __all__ = [
     "continuous_regulariser_as_printed",
     "covariance",
     "expansion",
+    "expected_loss_by_differences",
     "explicit_loss",
     "moments",
     "noise_laplacian",
