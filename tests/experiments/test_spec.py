@@ -52,8 +52,17 @@ def test_the_protocol_is_the_papers() -> None:
         ] == tuning[row]  # fmt: skip
         assert train.epochs == 100
         assert model.convention is Convention.RELEASED
+    small = {
+        "demo",
+        "noisy-cells",
+        "noisy-cells-search",
+        "rivals-mnist",
+        "rivals-mnist-search",
+        "leader",
+        "leader-search",
+    }
     for name, value in EXPERIMENTS.items():
-        if name in ("demo", "noisy-cells", "noisy-cells-search", "rivals-mnist-search") or name.startswith("certified"):
+        if name in small or name.startswith("certified"):
             assert value.protocol == OURS  # small on purpose, and labelled so
             continue
         for recipe in value.recipes.values():

@@ -27,6 +27,7 @@ from noisyrnn.perturb import (
     LostSamples,
     Multiplicative,
     MuscleArtefact,
+    NoiseUpTo,
     Perturbation,
     Quantisation,
     Salt,
@@ -38,12 +39,15 @@ from noisyrnn.perturb import (
     TimeJitter,
     Uniform,
     White,
+    WhiteUpTo,
 )
 from noisyrnn.setting import InvalidSetting
 
 ALL = [
     White(sigma=0.3),
     Multiplicative(sigma=0.3),
+    WhiteUpTo(sigma=0.3),
+    NoiseUpTo(sigma=0.3, ratio=2.0),
     SaltAndPepper(probability=0.2, low=-3, high=3),
     Uniform(sigma=0.3),
     Salt(probability=0.2, low=-3, high=3),

@@ -5,7 +5,7 @@ import math
 import torch
 from signals import close, seeded, signal
 
-from noisyrnn.perturb import Multiplicative, Salt, SaltAndPepper, Uniform, White
+from noisyrnn.perturb import Multiplicative, NoiseUpTo, Salt, SaltAndPepper, Uniform, White
 
 
 def test_white_has_the_stated_standard_deviation():
@@ -55,3 +55,18 @@ def test_salt_lights_a_share_and_leaves_the_rest():
     lit = spoilt == x.max()
     assert close(lit.float(), 0.1, math.sqrt(0.1 * 0.9))
     assert torch.equal(spoilt[~lit], x[~lit])
+
+
+def test_noise_of_unknown_strength_is_uniform_in_strength_for_each_sample_and_kind():
+    x = torch.full((2000, 100, 1), 2.0, dtype=torch.float64)
+    noise = NoiseUpTo(sigma=0.6, ratio=0.5)(x, seeded(0)) - x
+    # E (s^2 + (2 r s')^2) with E s^2 = 0.6^2 / 3; the strengths of 2000 samples are what varies.
+    assert abs(float(noise.square().mean()) - 0.24) < 0.01
+    of_samples = NoiseUpTo(sigma=0.6, ratio=0.0)(x, seeded(0)).std(1).flatten() / 0.6
+    assert torch.allclose(
+        of_samples.quantile(torch.tensor([0.25, 0.5, 0.75]).double()),
+        torch.tensor([0.25, 0.5, 0.75]).double(),
+        atol=0.05,
+    )
+    proportional = NoiseUpTo(sigma=0.6, ratio=1.0)(torch.zeros_like(x), seeded(1))
+    assert torch.equal(proportional, NoiseUpTo(sigma=0.6, ratio=0.0)(torch.zeros_like(x), seeded(1)))

@@ -12,9 +12,10 @@ two other readings of its words, with u uniform in [0, 1),
     uniform             x~ = x + sigma u
     salt                P(x~ = max) = p,   P(x~ = x) = 1 - p
 
-one to train with, where the strength is not known,
+two to train with, where strengths are not known,
 
     white up to         x~ = x + s xi,   s uniform in [0, sigma] for each sample
+    noise up to         x~ = x (1 + r s' xi') + s xi,   s' like s
 
 and faults of real sensors: of the value (bias, gain, drift, spikes, bursts, clipping, quantisation, baseline wander,
 hum, one Fourier mode, electrode motion, muscle artefact), of availability (dropped and lost samples, a gap, a stuck
@@ -36,7 +37,7 @@ from pydantic import Field
 from noisyrnn.perturb.availability import DeadChannel, Gap, LostSamples, Stuck
 from noisyrnn.perturb.fault import Fault
 from noisyrnn.perturb.mixture import FaultMixture, Strengths
-from noisyrnn.perturb.noise import Multiplicative, Salt, SaltAndPepper, Uniform, White, WhiteUpTo
+from noisyrnn.perturb.noise import Multiplicative, NoiseUpTo, Salt, SaltAndPepper, Uniform, White, WhiteUpTo
 from noisyrnn.perturb.sensor import (
     BaselineWander,
     Bursts,
@@ -58,6 +59,7 @@ Perturbation = Annotated[
     | Uniform
     | Salt
     | WhiteUpTo
+    | NoiseUpTo
     | DroppedSamples
     | Bursts
     | Drift
@@ -104,6 +106,7 @@ __all__ = [
     "LostSamples",
     "Multiplicative",
     "MuscleArtefact",
+    "NoiseUpTo",
     "Perturbation",
     "Preset",
     "Quantisation",

@@ -52,6 +52,27 @@ class WhiteUpTo(Fault):
         return x + strength * xi[:, :-1].reshape(x.shape)
 
 
+class NoiseUpTo(Fault):
+    """x (1 + ratio s' xi') + s xi, s and s' uniform in [0, sigma] for each sample: both kinds, of unknown strengths.
+
+    >>> x = NoiseUpTo(sigma=1.0)(torch.ones(200, 50, 1), torch.Generator().manual_seed(0))
+    >>> NoiseUpTo(sigma=0.0)(torch.ones(1, 2, 1), torch.Generator()).flatten().tolist()
+    [1.0, 1.0]
+    >>> bool((x.var() - 2 / 3).abs() < 0.05)  # E s^2 + E s'^2
+    True
+    """
+
+    kind: Literal["noise-up-to"] = "noise-up-to"
+    sigma: Strength
+    ratio: Strength = 1.0
+
+    @override
+    def _faulty(self, x: Tensor, generator: torch.Generator) -> Tensor:
+        xi = normal(x, (2, x.shape[1] * x.shape[2] + 1), generator)
+        added, multiplied = (self.sigma * torch.special.ndtr(xi[:, :, -1:]) * xi[:, :, :-1]).unbind(1)
+        return x * (1 + self.ratio * multiplied.reshape(x.shape)) + added.reshape(x.shape)
+
+
 class Uniform(Fault):
     """x + sigma u, u uniform in [0, 1): a reading of the paper's white noise; its mean is sigma / 2, not 0.
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from noisyrnn.experiments import rows
+from noisyrnn.experiments.catalogue.leaders import LEADER, leader_recipes, least_lead
+from noisyrnn.experiments.catalogue.pixel_rivals import PIXEL_RIVALS, pixel_rival_families
 from noisyrnn.experiments.catalogue.recipes import FOUND_ON_ECG, ecg_recipes, lstm, prescribed_on_ecg, with_settings
 from noisyrnn.experiments.catalogue.rivals import RIVALS, rival_families
 from noisyrnn.experiments.catalogue.search import baseline_search, noise_search, ranking
@@ -41,6 +43,24 @@ def test_rivals_are_the_best_of_their_families_in_the_recorded_search() -> None:
         tried = [row for row in told if row.model in recipes]
         assert {row.model for row in tried} == recipes.keys()
         assert ranking(tried)[0][0] == RIVALS[family]
+
+
+@_recorded
+def test_rivals_on_pixels_are_the_best_of_their_families_in_the_recorded_search() -> None:
+    told, families = _rows("rivals-mnist-search"), pixel_rival_families()
+    assert families.keys() == PIXEL_RIVALS.keys()
+    for family, recipes in families.items():
+        tried = [row for row in told if row.model in recipes]
+        assert {row.model for row in tried} == recipes.keys()
+        assert ranking(tried)[0][0] == PIXEL_RIVALS[family]
+
+
+@_recorded
+def test_the_leader_is_the_best_of_the_recorded_search() -> None:
+    told = _rows("leader-search")
+    assert {row.model for row in told} == leader_recipes().keys()
+    rivals = [row for row in _rows("rivals-search") if row.model in RIVALS.values()]
+    assert next(iter(least_lead(told, rivals))) == LEADER
 
 
 def test_a_search_begins_at_the_prescription_and_draws_the_same_each_time() -> None:
