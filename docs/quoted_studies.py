@@ -113,6 +113,30 @@ class Explanation:
         return f"{max(row['attacked'] / row['certified'] for row in self._bounded):.0f}"
 
 
+class Peers:
+    """What other attacks leave of networks beside our union."""
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        others = ("PGD", "ART", "transcription")
+        self._ahead = [min(one[attack] for attack in others) - one["union"] for one in found["found"].values()]
+
+    def networks(self) -> str:
+        """How many."""
+        return str(len(self._ahead))
+
+    def as_low(self) -> str:
+        """Of how many the union leaves as little as every other attack."""
+        return str(sum(points >= 0 for points in self._ahead))
+
+    def most_above(self) -> str:
+        """Points that the union leaves above the lowest of the others, at most."""
+        return f"{max(0.0, -min(self._ahead)):.1f}"
+
+    def most_below(self) -> str:
+        """Points that the union leaves below the lowest of the others, at most."""
+        return f"{max(self._ahead):.1f}"
+
+
 class LastBatch:
     """The loss before and after one more step."""
 
@@ -152,6 +176,7 @@ class Scales:
 
 
 _KINDS: dict[str, Any] = {
+    "attack_peers": Peers,
     "curvature": Curvature,
     "explanation_ecg": Explanation,
     "explanation_ordered_mnist": Explanation,

@@ -22,7 +22,12 @@ from noisyrnn.perturb import SaltAndPepper, White
 from noisyrnn.rows import OURS
 
 _NOISY = "nrnn mult 0.02 add 0.05"
-PIXEL_RIVALS: dict[str, str] = {}
+PIXEL_RIVALS = {
+    "lipschitz input noise": "lipschitz input noise 0.4",
+    "nrnn input noise": "nrnn mult 0.02 add 0.05 input noise 0.1",
+    "lipschitz fgsm training": "lipschitz fgsm training 0.02",
+    "lipschitz mixup": "lipschitz mixup 0.8",
+}
 """The strength of each family that the search found best on validation images."""
 _INPUT_NOISE = (0.05, 0.1, 0.2, 0.4)
 _RADII = (0.01, 0.02, 0.05, 0.1)
