@@ -26,7 +26,7 @@ _WHITE, _MULTIPLICATIVE, _RADII = (0.4, 0.8), (0.8, 1.2), (0.05, 0.1, 0.2)
 _MIXTURES = ((0.8, 0.8), (1.2, 1.2), (1.2, 1.8))
 """Largest strengths of white and of multiplicative noise."""
 
-LEADER = ""
+LEADER = "lru 128 both noises 1.2/1.2 fgsm training 0.2"
 """The recipe that the search found best on validation beats."""
 
 
