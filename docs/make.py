@@ -19,6 +19,7 @@ from archive_tables import write as write_archive_tables
 from certified_figure import figure as certified_figure
 from faults import picture as faults_picture
 from leaderboard import write as write_leaderboard
+from leads import Leads
 from picture import DEMONSTRATION, RESULTS, picture
 from prose import wrapped
 from quoted_rows import Recorded
@@ -40,7 +41,7 @@ def templates() -> list[str]:
 
 def values(read: Results) -> Mapping[str, object]:
     """What templates may call."""
-    return {**Recorded(tell(read)).values(), "study": study, "wrapped": wrapped}
+    return {**Recorded(tell(read)).values(), "lead": partial(Leads, read.rows), "study": study, "wrapped": wrapped}
 
 
 def certified_mean(

@@ -76,7 +76,7 @@ def leader() -> Experiment:
     >>> set(best_rivals().recipes) < set(leader().recipes)
     True
     """
-    recipes = {"lru": cell_recipe("lru"), **({LEADER: leader_recipes()[LEADER]} if LEADER else {})}
+    recipes = {"lru": cell_recipe("lru"), LEADER: leader_recipes()[LEADER]}
     return Experiment(
         name="leader",
         title="A recipe ahead in every column",
