@@ -6,8 +6,9 @@ calls {{ lead("rivals-mnist", "lipschitz fgsm training 0.02", epochs=30) }} for 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from noisyrnn.report import Row, labels
 from noisyrnn.report.claims import interval
@@ -30,30 +31,34 @@ class Lead:
 class Leads:
     """The leads of one recipe over all others of a table, column by column; printed, a Markdown table of them.
 
-    ``among`` names the others, if not all are meant.
+    The tables are one or more, for recipes that are beside each other on the same test samples. ``among`` are
+    labels or patterns of the others, separated by commas, as ``noisyrnn run --models`` takes them.
     """
 
     def __init__(
         self,
         rows: Iterable[Row],
-        table: str,
+        tables: str | Sequence[str],
         model: str,
         *,
         epochs: int | None = None,
-        among: Collection[str] | None = None,
+        among: str = "*",
     ) -> None:
-        own = [row for row in rows if row.experiment == table]
+        several = [tables] if isinstance(tables, str) else list(tables)
+        own = [row for row in rows if row.experiment in several]
         names = labels.names((), own)
         kept = [
             row
             for row in own
-            if epochs in (None, row.epochs) and (among is None or row.model == model or row.model in among)
+            if epochs in (None, row.epochs)
+            and any(fnmatchcase(row.model, pattern) for pattern in (model, *among.split(",")))
         ]
         measured: dict[str, Mapping[Column, dict[int, Row]]] = {
-            name: columns for (name, _), columns in runs(kept, [table]).items()
+            name: columns for (name, _), columns in runs(kept, several).items()
         }
         if model not in measured:
-            raise LookupError(f"{table} has no rows of {model!r}; run it, or name another.")
+            raise LookupError(f"{', '.join(several)} has no rows of {model!r}; run it, or name another.")
+        self._others = len(measured) - 1
         self._leads = tuple(_leads(measured, model, names))
 
     def __str__(self) -> str:
@@ -67,6 +72,10 @@ class Leads:
             cells = f"{one.own:.1f} | {one.other:.1f} | {one.rival} | {labels.signed(one.own - one.other)} | {between}"
             lines.append(f"| {place} | {cells} |")
         return "\n".join(lines)
+
+    def others(self) -> str:
+        """How many other recipes there are."""
+        return str(self._others)
 
     def columns(self) -> str:
         """How many columns there are."""

@@ -62,10 +62,12 @@ class Recorded:
         return f"{self._papers(table, model, measure, level):.1f}"
 
     def difference(
-        self, table: str, model: str, other: str, measure: str = "clean", level: float = 0.0, *, epochs: int = EPOCHS
-    ) -> str:
-        """Points by which our ``model`` is ahead of our ``other``."""
-        ahead = self._ours(table, model, measure, level, epochs) - self._ours(table, other, measure, level, epochs)
+        self, table: str, model: str, other: str, measure: str = "clean", level: float = 0.0, *,
+        epochs: int | tuple[int, int] = EPOCHS,
+    ) -> str:  # fmt: skip
+        """Points by which our ``model`` is ahead of our ``other``; two numbers of epochs are one for each."""
+        own, others = (epochs, epochs) if isinstance(epochs, int) else epochs
+        ahead = self._ours(table, model, measure, level, own) - self._ours(table, other, measure, level, others)
         return f"{ahead:z.1f}"
 
     def paper_difference(self, table: str, model: str, other: str, measure: str = "clean", level: float = 0.0) -> str:

@@ -31,14 +31,14 @@ def test_each_column_has_the_best_other_and_the_seeds_that_both_have() -> None:
     clean, white = str(found).splitlines()[2:]
     assert clean == "| Clean | 98.5 | 97.5 | coRNN | +1.0 | +1.0 to +1.0 |"
     assert white == "| White noise σ = 0.4 | 96.0 | 97.0 | Exponential RNN | −1.0 | one seed |"
-    assert (found.columns(), found.ahead(), found.decided()) == ("2", "1", "1")
+    assert (found.others(), found.columns(), found.ahead(), found.decided()) == ("2", "2", "1", "1")
 
 
 def test_the_others_may_be_named() -> None:
-    clean, white = str(Leads(ROWS, "leader", "lru", among=["exprnn"])).splitlines()[2:]
+    clean, white = str(Leads(ROWS, "leader", "lru", among="exp*")).splitlines()[2:]
     assert clean == "| Clean | 98.5 | 90.0 | Exponential RNN | +8.5 | +7.3 to +9.7 |"
     assert white == "| White noise σ = 0.4 | 96.0 | 97.0 | Exponential RNN | −1.0 | one seed |"
-    assert Leads(ROWS, "leader", "lru", among=[]).columns() == "0"
+    assert Leads(ROWS, "leader", "lru", among="").columns() == "0"
 
 
 def test_a_recipe_that_was_not_run_is_an_error() -> None:
