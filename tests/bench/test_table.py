@@ -65,6 +65,19 @@ def test_verdicts_follow_the_targets():
     }  # fmt: skip
 
 
+def test_a_processor_with_avx2_alone_has_targets_of_its_own():
+    where = Machine(processor="x", cores=2, instructions="Native kernel on: avx2 instructions", torch="2", products="x",
+                    load=0.0)  # fmt: skip
+    met = {name: good for name, (_, good) in verdicts(FOUND, where).items()}
+    assert met == {
+        "train, 2 threads": True, "forward, 2 threads": False, "share, 2 threads": True,
+        "memory": True, "linear": False,
+    }  # fmt: skip
+    text = markdown(FOUND, where)
+    assert "target (machine with AVX2 alone)" in text
+    assert "| forward pass, against the plain loop, 2 threads | at least 5.1 |  | 4.00 (4.00 to 4.00) | no |" in text
+
+
 def test_table_and_figure_show_every_contender_and_the_machine(tmp_path):
     where = Machine(processor="A processor", cores=2, instructions="x", torch="2", products="some library", load=3.0)
     text = markdown(FOUND, where)

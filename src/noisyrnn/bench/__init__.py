@@ -3,10 +3,11 @@
 from noisyrnn.bench.case import Case
 from noisyrnn.bench.limits import Limits, Machine, machine
 from noisyrnn.bench.measure import Measurement, bench
-from noisyrnn.bench.ratios import TARGETS, verdicts
+from noisyrnn.bench.ratios import AVX2_TARGETS, TARGETS, targets, verdicts
 from noisyrnn.bench.table import figure, markdown
 
 __all__ = [
+    "AVX2_TARGETS",
     "TARGETS",
     "Case",
     "Limits",
@@ -16,5 +17,6 @@ __all__ = [
     "figure",
     "machine",
     "markdown",
+    "targets",
     "verdicts",
 ]

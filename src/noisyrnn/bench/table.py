@@ -9,21 +9,20 @@ from noisyrnn.bench.case import BASE, BUILDING, EAGER, KERNEL, PLAIN, varied
 from noisyrnn.bench.limits import Machine
 from noisyrnn.bench.measure import Measurement
 from noisyrnn.bench.peers import REASONS
-from noisyrnn.bench.ratios import TARGETS, verdicts
+from noisyrnn.bench.ratios import AVX2_TARGETS, targets, verdicts
 from noisyrnn.bench.spread import Spread, ratio
 
 
 def markdown(found: list[Measurement], where: Machine | None = None) -> str:
     """Where it was measured, the targets, who is faster, and each case with the kernel's time as 1."""
     lines = [] if where is None else [*_place(where, found), ""]
-    lines += ["| target (machine with AVX-512) | asked | aim | measured | met |", "|---|---|---|---|---|"]
-    judged = verdicts(found)
+    asked, judged = targets(where), verdicts(found, where)
+    machines = "AVX2 alone" if asked is AVX2_TARGETS else "AVX-512"
+    lines += [f"| target (machine with {machines}) | asked | aim | measured | met |", "|---|---|---|---|---|"]
     for name, (value, met) in judged.items():
-        target = TARGETS[name]
-        sign = "at most" if target.small else "at least"
-        lines.append(
-            f"| {target.text} | {sign} {target.least:g} | {target.aim:g} | {value} | {'yes' if met else 'no'} |"
-        )
+        target = asked[name]
+        sign, aim = "at most" if target.small else "at least", "" if target.aim is None else f"{target.aim:g}"
+        lines.append(f"| {target.text} | {sign} {target.least:g} | {aim} | {value} | {'yes' if met else 'no'} |")
     if not judged:
         lines = ["The kernel did not run on the base case, so there are no targets to judge."]
     lines += ["", "Where a peer is faster than the kernel:", "", *(faster(found) or ["- nowhere"])]

@@ -51,7 +51,7 @@ def bench(
     def document(found: list[Measurement]) -> str:
         judged = {
             name: {"ratio": value.middle, "least": value.least, "most": value.most, "met": met}
-            for name, (value, met) in verdicts(found).items()
+            for name, (value, met) in verdicts(found, where).items()
         }
         measurements = [one.model_dump(mode="json") for one in found]
         return json.dumps({"machine": where.model_dump(), "measurements": measurements, "targets": judged}, indent=1)
