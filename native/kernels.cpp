@@ -5,6 +5,7 @@
 #include "oscillator_scan.hpp"
 #include "peak.hpp"
 #include "tanh_backward.hpp"
+#include "tanh_forward.hpp"
 
 #define NOISYRNN_TEXT_(x) #x
 #define NOISYRNN_TEXT(x) NOISYRNN_TEXT_(x)

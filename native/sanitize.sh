@@ -10,7 +10,7 @@ cxx=${CXX:-g++}
 sanitize() {
     build="$builds/$1"
     mkdir -p "$build"
-    common="-std=gnu++17 -O1 -g -fno-math-errno -Wall -Wextra -Wno-psabi -fsanitize=$1 -fno-sanitize-recover=all -I$root/native"
+    common="-std=gnu++17 -O1 -g -fno-math-errno -Wall -Wextra -Wno-psabi -fsanitize=$1 -fno-sanitize-recover=all -DNOISYRNN_UNCACHED -I$root/native"
     $cxx $common -DNOISYRNN_ISA=baseline -c "$root/native/kernels.cpp" -o "$build/baseline.o" &
     objects="$build/baseline.o"
     with=""
@@ -24,7 +24,7 @@ sanitize() {
         ;;
     esac
     wait
-    $cxx $common $with -DNOISYRNN_UNCACHED "$root"/native/dispatch.cpp "$root"/native/threads.cpp \
+    $cxx $common $with "$root"/native/dispatch.cpp "$root"/native/threads.cpp \
         "$root"/native/buffers.cpp "$root"/tests/native/test_kernels.cpp $objects -pthread -o "$build/test_kernels"
     echo "sanitizer: $1"
     "$build/test_kernels"

@@ -71,6 +71,28 @@ NOISYRNN_INLINE void store(T* to, V v) {
     __builtin_memcpy(to, &v, sizeof(V));
 }
 
+// Stores a vector past the caches: what is not wanted again soon need not be fetched before it is overwritten, nor drive
+// out what is. The address is a multiple of the vector's size; `past_is_there` makes it visible to other threads.
+template <class T, class V>
+NOISYRNN_INLINE void store_past(T* to, V v) {
+    static_assert(sizeof(V) == NOISYRNN_VECTOR_BYTES, "whole vectors only");
+#if defined(__AVX512F__)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), (__m512i)v);
+#elif defined(__AVX2__)
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to), (__m256i)v);
+#elif defined(__SSE2__)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)v);
+#else
+    store(to, v);
+#endif
+}
+
+inline void past_is_there() {
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
+
 // Runs of numbers, of which there may be none: then an address may be null.
 template <class T>
 NOISYRNN_INLINE void copy(T* to, const T* from, std::int64_t count) {

@@ -87,12 +87,19 @@ protected:
                        Even<T>{T(1) - p_.multiplicative, p_.multiplicative}, room.factor);
     }
 
+    // Where a step writes: the new state, its copy in the record and the activation, if they are wanted there; these two
+    // past the caches or not.
+    struct Written {
+        T *next, *copy, *kept;
+        bool past;
+    };
+
     // States of steps [from, to) of one slice from the state h (rows, units) before them. States and activations are
-    // written at (t - from) strides from the given places; without a place for states two buffers take turns. Returns
-    // the state after the last step.
+    // written at (t - from) strides from the given places; without a place for states, or where they go past the
+    // caches, two buffers take turns. Returns the state after the last step.
     template <Noise N, bool Linear, bool Gated>
     const T* advance(const Slice& slice, std::int64_t from, std::int64_t to, const T* h, T* states,
-                     T* activations, std::int64_t stride, int worker) {
+                     T* activations, std::int64_t stride, int worker, bool past = false) {
         const Scratch room = scratch(worker);
         T* c = room.products;
         const std::int64_t blocks = width_ / block, at_once = blocks_together<T>(slice.rows);
@@ -100,8 +107,10 @@ protected:
         const std::int64_t panels = parts_ * panels_in_block<T>;
         for (std::int64_t t = from; t < to; ++t) {
             this->look_up(worker);
-            T* next = states != nullptr ? states + (t - from) * stride : room.turns + (t % 2) * most_rows_ * n_;
+            T* const state = states != nullptr ? states + (t - from) * stride : nullptr;
+            T* next = state != nullptr && !past ? state : room.turns + (t % 2) * most_rows_ * n_;
             T* kept = activations != nullptr ? activations + (t - from) * stride : nullptr;
+            const Written to_write{next, past ? state : nullptr, kept, past};
             if constexpr (N != Noise::none) philox_.begin_step(t, slice.first, slice.rows, room.samples);
             groups_of_blocks(blocks, at_once, t % 2 != 0, [&](std::int64_t first, std::int64_t count) {
                 product<T, false>(slice.rows, n_, h, n_, forward_.data() + first * block_size, count * panels, c,
@@ -112,17 +121,17 @@ protected:
                         activate<Linear>(slice, t, b, c + (b - first) * c_block);
                 for (std::int64_t b = first; b < first + count; ++b) {
                     T* cb = c + (b - first) * c_block;
-                    if (t + 1 < to)
+                    if (!past && t + 1 < to)
                         for (std::int64_t r = 0; r < slice.rows; ++r) {
                             if (states != nullptr) expect<true>(next + stride + r * n_ + b * block);
                             if (kept != nullptr) expect<true>(kept + stride + r * n_ + b * block);
                         }
                     if ((b + 1) * block > n_)
-                        update<N, Linear, Gated, false, false>(slice, t, b, cb, room, h, next, kept);
+                        update<N, Linear, Gated, false, false>(slice, t, b, cb, room, h, to_write);
                     else if (p_.record.lengths != nullptr || p_.dt.time != nullptr)
-                        update<N, Linear, Gated, true, false>(slice, t, b, cb, room, h, next, kept);
+                        update<N, Linear, Gated, true, false>(slice, t, b, cb, room, h, to_write);
                     else
-                        update<N, Linear, Gated, true, true>(slice, t, b, cb, room, h, next, kept);
+                        update<N, Linear, Gated, true, true>(slice, t, b, cb, room, h, to_write);
                 }
             });
             h = next;
@@ -145,8 +154,8 @@ protected:
 
     // The new state of sixteen units. `Whole`: all of them exist. `Even`: no sample is held or has steps of its own.
     template <Noise N, bool Linear, bool Gated, bool Whole, bool Even>
-    void update(const Slice& slice, std::int64_t t, std::int64_t b, T* c, const Scratch& room, const T* h, T* next,
-                T* kept) const {
+    void update(const Slice& slice, std::int64_t t, std::int64_t b, T* c, const Scratch& room, const T* h,
+                const Written& to) const {
         using V = Vec<T>;
         // Copies of members, which the compiler would have to read again after every store.
         const std::int64_t rows = slice.rows, first = t * p_.size.batch + slice.first, n = n_, width = width_;
@@ -160,6 +169,14 @@ protected:
         const std::int64_t noise = b % blocks_together<T>(rows) * rows * block;
         const T *d = step_.data() + b * block, *xi = room.xi + noise, *factor = room.factor + noise;
         const bool added = N == Noise::released && laws_.gaussian, multiplied = N == Noise::released && laws_.uniform;
+        T *const next = to.next, *const beside = to.copy, *const kept = to.kept;
+        const bool past = Whole && to.past;
+        const auto keep = [&](T* row, std::int64_t j, V v, bool whole) {
+            if (past)
+                store_past(row + j, v);
+            else
+                row_store(row, j, v, n, whole);
+        };
         const auto u = drive_.units(slice, t, b);
         for (std::int64_t r = 0; r < rows; ++r) {
             const bool hold = !Even && lengths != nullptr && t >= lengths[r];
@@ -173,12 +190,13 @@ protected:
                 const V old = row_load(h + r * n, j, n, whole);
                 if (hold) {
                     row_store(next + r * n, j, old, n, whole);
-                    if (kept != nullptr) row_store(kept + r * n, j, V{}, n, whole);
+                    if (beside != nullptr) keep(beside + r * n, j, old, whole);
+                    if (kept != nullptr) keep(kept + r * n, j, V{}, whole);
                     continue;
                 }
                 // What is kept: the activation, or the product that both activations follow from with the drives.
                 V f = load<V>(c + product_at<T>(rows, Linear ? 1 : 0, r, l));
-                if (kept != nullptr) row_store(kept + r * n, j, f, n, whole);
+                if (kept != nullptr) keep(kept + r * n, j, f, whole);
                 if constexpr (Gated)
                     f = tanh(f + u.at(r, i)) * sigmoid(f + row_load(gate + (first + r) * n, j, n, whole));
                 if constexpr (Linear) f = f + load<V>(c + product_at<T>(rows, 0, r, l));
@@ -191,6 +209,7 @@ protected:
                 }
                 if (added) moved = load<V>(xi + r * block + i) * s1 + moved;
                 row_store(next + r * n, j, moved, n, whole);
+                if (beside != nullptr) keep(beside + r * n, j, moved, whole);
                 if (total != nullptr) row_add(total + r * n, j, moved, n, whole);
             }
         }
@@ -222,60 +241,6 @@ protected:
     Laws laws_;
     Array<T> step_, forward_, scratch_;
     Array<std::uint64_t> samples_;
-};
-
-template <class T>
-class TanhForward final : public TanhScan<T> {
-public:
-    using TanhScan<T>::TanhScan;
-
-    void run(std::int64_t index, int worker) override {
-        const Slice slice = slice_at(this->p_.size, index);
-        this->choose([&](auto noise, auto linear, auto gated) {
-            scan<decltype(noise)::value, decltype(linear)::value, decltype(gated)::value>(slice, worker);
-        });
-    }
-
-private:
-    template <Noise N, bool Linear, bool Gated>
-    void scan(const Slice& slice, int worker) {
-        const Record<T>& record = this->p_.record;
-        const std::int64_t steps = this->p_.size.steps, chunk = record.chunk > 0 ? record.chunk : steps;
-        const std::int64_t stride = this->p_.size.batch * this->n_, offset = slice.first * this->n_;
-        const std::int64_t count = slice.rows * this->n_;
-        const T* h = this->p_.h0 + offset;
-        for (std::int64_t from = 0; from < steps; from += chunk) {
-            const std::int64_t to = steps - from < chunk ? steps : from + chunk;
-            if (record.checkpoints != nullptr)
-                copy(record.checkpoints + from / chunk * stride + offset, h, count);
-            const auto place = [&](T* array) { return array != nullptr ? array + from * stride + offset : nullptr; };
-            h = this->template advance<N, Linear, Gated>(slice, from, to, h, place(record.states),
-                                                         place(record.activations), stride, worker);
-        }
-        if (record.last != nullptr) copy(record.last + offset, h, count);
-    }
-};
-
-// One step of sequences that arrive piece by piece, run again and again with the weights packed once: input, state, its
-// place and the number of the step are those that the problem has at the moment.
-template <class T>
-class TanhStep final : public TanhScan<T> {
-public:
-    TanhStep(const TanhProblem<T>* problem, int workers) : TanhScan<T>(*problem, workers), now_(problem) {}
-
-    void run(std::int64_t index, int worker) override {
-        this->drive_.read_from(now_->input.x);
-        this->philox_.count_from(now_->key.step);
-        const Slice slice = slice_at(this->p_.size, index);
-        const std::int64_t offset = slice.first * this->n_, stride = this->p_.size.batch * this->n_;
-        this->choose([&](auto noise, auto linear, auto gated) {
-            this->template advance<decltype(noise)::value, decltype(linear)::value, decltype(gated)::value>(
-                slice, 0, 1, now_->h0 + offset, now_->record.last + offset, nullptr, stride, worker);
-        });
-    }
-
-private:
-    const TanhProblem<T>* now_;
 };
 
 }  // namespace NOISYRNN_ISA

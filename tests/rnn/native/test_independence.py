@@ -59,6 +59,28 @@ def test_a_sample_does_not_see_its_neighbours(cut: int, units: int) -> None:
     assert torch.equal(torch.cat(found_gradients), gradient)
 
 
+@pytest.mark.parametrize("ragged", [False, True])
+def test_a_record_that_outgrows_the_caches_holds_the_same_bits(ragged: bool) -> None:
+    # States and activations take 36 MB, which are stored past the caches; those of a half are not.
+    steps, batch, units = 2200, 128, 16
+    lengths = torch.arange(batch) * 17 % (steps + 1) if ragged else None
+
+    def run(part: slice) -> tuple[Tensor, Tensor]:
+        case = Case(steps, batch, units, dtype=torch.float32, dt="unit")
+        for name, axis in (("sequence", 1), ("h0", 0)):
+            tensor = case.tensors[name].detach()[(slice(None),) * axis + (part,)]
+            case.tensors[name] = tensor.clone().requires_grad_()
+        case.tensors["A"] = (case.tensors["A"].detach() - 2 * torch.eye(units)).requires_grad_()  # remains bounded
+        key = Key(value=KEY.value, sample=part.start)
+        found = case.scan(**{**RELEASED, "key": key}, lengths=None if lengths is None else lengths[part])
+        assert found.states is not None
+        return found.states.detach(), case.gradients((found.states * case.weights[:, part]).sum())["sequence"]
+
+    whole, halves = run(slice(0, batch)), [run(slice(first, first + batch // 2)) for first in (0, batch // 2)]
+    for all_of_it, parts in zip(whole, zip(*halves, strict=True), strict=True):
+        assert torch.equal(all_of_it, torch.cat(parts, 1))
+
+
 def test_only_wanted_gradients() -> None:
     case = Case(5, 4, 6)
     for name, tensor in case.tensors.items():
